@@ -45,6 +45,7 @@ const struct rnic_cmd_desc rnic_cmds[] = {
 	CMD(INIT2RTR_QP, IN(modify_qp_in)),
 	CMD(RTR2RTS_QP, IN(modify_qp_in)),
 	CMD(RTS2RTS_QP, IN(modify_qp_in)),
+	CMD(SQERR2RTS_QP, IN(modify_qp_in)),
 	DESTROY(2ERR_QP),
 	CMD(RTS2SQD_QP, IN(modify_qp_in)),
 	DESTROY(2RST_QP),

@@ -51,6 +51,7 @@ RNIC_LAYOUT(ads, ADS, 0x2c)
 	F(RNIC_QPC_OFFLOAD_TYPE, 0x00, 7, 4)          \
 	F(RNIC_QPC_END_PADDING_MODE, 0x00, 3, 2)      \
 	F(RNIC_QPC_WQ_SIGNATURE, 0x04, 31, 31)        \
+	F(RNIC_QPC_BLOCK_LB_MC, 0x04, 30, 30)         \
 	F(RNIC_QPC_PD, 0x04, 23, 0)                   \
 	F(RNIC_QPC_MTU, 0x08, 31, 29)                 \
 	F(RNIC_QPC_LOG_MSG_MAX, 0x08, 28, 24)         \
@@ -122,6 +123,10 @@ enum rnic_qp_state {
 
 #define RNIC_QP_PM_STATE_MIGRATED 3
 
+/* Of QP1, whose number on the wire is 1 whatever CREATE_QP gave: its Q_Key is everybody's. */
+#define RNIC_QP1_QPN  1
+#define RNIC_QP1_QKEY 0x80010000u
+
 enum rnic_qp_rq_type {
 	RNIC_QP_RQ = 0,
 	RNIC_QP_SRQ = 1,
@@ -155,6 +160,7 @@ enum rnic_qp_opt_param {
 	RNIC_QP_OPT_RAE = 1 << 2,
 	RNIC_QP_OPT_RWE = 1 << 3,
 	RNIC_QP_OPT_PKEY_INDEX = 1 << 4,
+	RNIC_QP_OPT_Q_KEY = 1 << 5,
 	RNIC_QP_OPT_RNR_TIMEOUT = 1 << 6,
 	RNIC_QP_OPT_PRIMARY_ADDR_PATH = 1 << 7,
 	RNIC_QP_OPT_SRA_MAX = 1 << 8,

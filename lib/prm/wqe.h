@@ -98,7 +98,7 @@ struct rnic_wqe_av {
 	struct rnic_be32 qkey; /* bit 31: the queue pair's own is sent */
 	struct rnic_be32 rsvd_04;
 	struct rnic_be32 dqp; /* queue pair[23:0], with RNIC_WQE_AV_EXTENDED */
-	uint8_t stat_rate_sl; /* rate[7:4] sl[3:0]; of a RoCE packet with a VLAN tag the sl is its priority */
+	uint8_t stat_rate_sl; /* rate[7:4] sl[3:0]; of a RoCE packet with a VLAN tag bits [3:1] are its priority */
 	uint8_t fl_mlid;
 	struct rnic_be16 udp_sport; /* InfiniBand: the LID */
 	struct rnic_be32 rsvd_10;

@@ -341,8 +341,11 @@ struct softrnic_stats {
 	 * number; damaged
 	 */
 	uint64_t roce_dropped, roce_unknown_qp, roce_icrc_errors;
-	/** ... not a packet; from another address than its path names; of another partition. Congestion notifications. */
-	uint64_t roce_malformed, roce_source_errors, roce_pkey_errors, roce_cnps;
+	/**
+	 * ... not a packet; from another address than its path names; of another partition; a datagram with another Q_Key.
+	 * Congestion notifications.
+	 */
+	uint64_t roce_malformed, roce_source_errors, roce_pkey_errors, roce_qkey_errors, roce_cnps;
 	uint64_t tpt_faults;		   /**< accesses refused by keys or by the DMA map */
 	uint64_t cq_overruns, eq_overruns; /**< queues that overran */
 	uint64_t

@@ -8,6 +8,7 @@
 #include "driver/qp.h"
 /* Rings and attributes as the device took them, which no query tells: queries give back what was said. */
 #include "softrnic/base/object.h"
+#include "softrnic/base/poller.h"
 #include "softrnic/base/q_counter.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/qp.h"
@@ -82,6 +83,7 @@ static const struct {
 	{ RNIC_CMD_INIT2RTR_QP, RNIC_QP_STATE_INIT, RNIC_QP_STATE_RTR },
 	{ RNIC_CMD_RTR2RTS_QP, RNIC_QP_STATE_RTR, RNIC_QP_STATE_RTS },
 	{ RNIC_CMD_RTS2RTS_QP, RNIC_QP_STATE_RTS, RNIC_QP_STATE_RTS },
+	{ RNIC_CMD_SQERR2RTS_QP, RNIC_QP_STATE_SQER, RNIC_QP_STATE_RTS }, /* which RC never is in */
 	{ RNIC_CMD_RTS2SQD_QP, RNIC_QP_STATE_RTS, RNIC_QP_STATE_SQD },
 	{ RNIC_CMD_SQD2SQD_QP, RNIC_QP_STATE_SQD, RNIC_QP_STATE_SQD },
 	{ RNIC_CMD_SQD_RTS_QP, RNIC_QP_STATE_SQD, RNIC_QP_STATE_RTS },
@@ -324,6 +326,162 @@ options_are_taken_by_the_mask(void **state)
 	assert_int_equal(qp_of(w, qpn)->roce.attr.timeout, 31);
 	assert_int_equal(qp_of(w, qpn)->roce.attr.access, 0);
 	assert_int_equal(qp_of(w, qpn)->frame.dmac[5], 1);
+}
+
+/* ---- Service types ---- */
+
+static uint32_t
+create_type(struct world *w, enum rnic_qp_st st)
+{
+	uint32_t qpn;
+
+	rnic_qpc_set(rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP)), RNIC_QPC_ST, st);
+	assert_int_equal(world_run(w, &qpn), RNIC_STATUS_OK);
+	assert_int_equal(rnic_qpc_get(query(w, qpn), RNIC_QPC_ST), st);
+	return qpn;
+}
+
+/* The inside, since no command leads to SQER. */
+static void
+put_in_state(struct world *w, uint32_t qpn, enum rnic_qp_state from)
+{
+	softrnic_lock(w->hn.poller);
+	qp_of(w, qpn)->roce.state = (enum roce_state)from;
+	softrnic_unlock(w->hn.poller);
+}
+
+#define O(name) RNIC_QP_OPT_##name
+
+/* What each type can be asked to take: of Linux's table what is offered, and for SQD what verbs have. */
+static void
+each_type_takes_its_own_options(void **state)
+{
+	static const enum rnic_qp_st sts[] = { RNIC_QP_ST_RC, RNIC_QP_ST_UC, RNIC_QP_ST_UD,
+					       RNIC_QP_ST_QP1 };
+	const uint32_t access = O(RRE) | O(RAE) | O(RWE), place = O(PKEY_INDEX) | O(PRI_PORT);
+	const uint32_t init = access | place | O(COUNTER_SET_ID);
+	const uint32_t datagram_init = O(Q_KEY) | place | O(COUNTER_SET_ID);
+	const uint32_t path = O(PRIMARY_ADDR_PATH) | O(PRI_PORT);
+	const uint32_t rc = access | O(RNR_TIMEOUT) | O(PM_STATE), uc = O(RWE) | O(PM_STATE);
+	const uint32_t retry = O(ACK_TIMEOUT) | O(RETRY_COUNT) | O(RNR_RETRY) | O(SRA_MAX);
+	const struct {
+		uint16_t opcode;
+		enum rnic_qp_state from;
+		uint32_t of[4];
+	} rows[] = {
+		{ RNIC_CMD_RST2INIT_QP,
+		  RNIC_QP_STATE_RST,
+		  { init, O(RWE) | place | O(COUNTER_SET_ID), datagram_init, datagram_init } },
+		{ RNIC_CMD_INIT2INIT_QP,
+		  RNIC_QP_STATE_INIT,
+		  { access | place, O(RWE) | place, O(Q_KEY) | place, O(Q_KEY) | place } },
+		{ RNIC_CMD_INIT2RTR_QP,
+		  RNIC_QP_STATE_INIT,
+		  { access | O(PKEY_INDEX) | path | O(RRA_MAX) | O(RNR_TIMEOUT),
+		    O(RWE) | O(PKEY_INDEX) | path, O(Q_KEY) | O(PKEY_INDEX),
+		    O(Q_KEY) | O(PKEY_INDEX) } },
+		{ RNIC_CMD_RTR2RTS_QP, RNIC_QP_STATE_RTR, { rc | retry, uc, O(Q_KEY), O(Q_KEY) } },
+		{ RNIC_CMD_RTS2RTS_QP,
+		  RNIC_QP_STATE_RTS,
+		  { rc | O(COUNTER_SET_ID), uc | O(COUNTER_SET_ID), O(Q_KEY) | O(COUNTER_SET_ID),
+		    O(Q_KEY) | O(COUNTER_SET_ID) } },
+		{ RNIC_CMD_SQERR2RTS_QP, RNIC_QP_STATE_SQER, { 0, O(RWE), O(Q_KEY), O(Q_KEY) } },
+		{ RNIC_CMD_RTS2SQD_QP, RNIC_QP_STATE_RTS, { 0, 0, 0, 0 } },
+		{ RNIC_CMD_SQD_RTS_QP, RNIC_QP_STATE_SQD, { rc, uc, O(Q_KEY), O(Q_KEY) } },
+		{ RNIC_CMD_SQD2SQD_QP,
+		  RNIC_QP_STATE_SQD,
+		  { rc | place | retry | path | O(RRA_MAX), uc | place | path, O(Q_KEY) | place,
+		    O(Q_KEY) | place } },
+	};
+	struct world *w = *state;
+
+	for (unsigned int type = 0; type < COUNT(sts); type++) {
+		for (unsigned int row = 0; row < COUNT(rows); row++) {
+			for (unsigned int bit = 0; bit < 32; bit++) {
+				const bool good = (rows[row].of[type] >> bit & 1) != 0;
+				uint32_t qpn = create_type(w, sts[type]);
+				int status;
+
+				if (rows[row].from == RNIC_QP_STATE_SQER)
+					world_qp_raise(w, qpn, RNIC_QP_STATE_RST,
+						       RNIC_QP_STATE_RTS);
+				else
+					world_qp_raise(w, qpn, RNIC_QP_STATE_RST, rows[row].from);
+				put_in_state(w, qpn, rows[row].from);
+				status = modify(w, rows[row].opcode, qpn, 1u << bit);
+				if (status != (good ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM))
+					fail_msg("0x%x of type %u with option %u: status 0x%x",
+						 rows[row].opcode, sts[type], bit, status);
+				assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
+			}
+		}
+	}
+}
+
+/* Datagrams have a Q_Key and no path: none is looked at, and none is kept. */
+static void
+datagrams_need_a_key_and_no_path(void **state)
+{
+	struct world *w = *state;
+	uint32_t qpn = create_type(w, RNIC_QP_ST_UD);
+	const struct softrnic_qp *qp = qp_of(w, qpn);
+	static const uint8_t none[16];
+	struct rnic_qpc *qpc;
+
+	assert_int_equal(modify(w, RNIC_CMD_RST2INIT_QP, qpn, 0), RNIC_STATUS_OK);
+	assert_int_equal(qp->roce.attr.qkey, 0x11223344);
+	assert_int_equal(rnic_qpc_get(query(w, qpn), RNIC_QPC_Q_KEY), 0x11223344);
+	qpc = change(w, RNIC_CMD_INIT2RTR_QP, qpn);
+	rnic_modify_qp_in_set((void *)w->in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, 0);
+	/* As Linux says it, whatever the port's MTU; and a source that there is not. */
+	rnic_qpc_set(qpc, RNIC_QPC_MTU, RNIC_QP_MTU_4096);
+	rnic_ads_set(rnic_qpc_primary_address_path(qpc), RNIC_ADS_SRC_ADDR_INDEX, 255);
+	rnic_ads_set(rnic_qpc_primary_address_path(qpc), RNIC_ADS_VHCA_PORT_NUM, 0);
+	assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
+	assert_int_equal(qp->roce.attr.mtu, 4096);
+	assert_int_equal(qp->roce.attr.dest_qpn, 0);
+	assert_memory_equal(qp->frame.dgid, none, 16);
+	assert_int_equal(modify(w, RNIC_CMD_RTR2RTS_QP, qpn, 0), RNIC_STATUS_OK);
+	assert_int_equal(qp->roce.attr.sq_psn, 0xfedcba);
+	assert_int_equal(qp->roce.attr.source_qpn, qpn);
+	/* An MTU it needs. */
+	qpn = create_type(w, RNIC_QP_ST_UD);
+	assert_int_equal(modify(w, RNIC_CMD_RST2INIT_QP, qpn, 0), RNIC_STATUS_OK);
+	qpc = change(w, RNIC_CMD_INIT2RTR_QP, qpn);
+	rnic_modify_qp_in_set((void *)w->in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, 0);
+	rnic_qpc_set(qpc, RNIC_QPC_MTU, 0);
+	assert_int_equal(world_run(w, NULL), RNIC_STATUS_BAD_PARAM);
+}
+
+/* Whatever the driver says of QP1's Q_Key and number, it has those that all know. */
+static void
+qp1_is_known_to_all(void **state)
+{
+	struct world *w = *state;
+	uint32_t qpn = create_type(w, RNIC_QP_ST_QP1);
+
+	world_qp_raise(w, qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_RTS);
+	assert_int_equal(qp_of(w, qpn)->roce.attr.qkey, 0x80010000);
+	assert_int_equal(qp_of(w, qpn)->roce.attr.source_qpn, 1);
+}
+
+/* UC knows its peer, and neither retries nor READs. */
+static void
+unreliable_connections_have_a_path(void **state)
+{
+	struct world *w = *state;
+	uint32_t qpn = create_type(w, RNIC_QP_ST_UC);
+	const struct softrnic_qp *qp = qp_of(w, qpn);
+
+	world_qp_raise(w, qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_RTS);
+	assert_int_equal(qp->roce.attr.access, ROCE_REMOTE_WRITE);
+	assert_int_equal(qp->roce.attr.mtu, 1024);
+	assert_int_equal(qp->roce.attr.dest_qpn, 0x123456);
+	assert_int_equal(qp->roce.attr.rq_psn, 0xabcdef);
+	assert_int_equal(qp->roce.attr.sq_psn, 0xfedcba);
+	assert_int_equal(qp->roce.attr.timeout, 0);
+	assert_int_equal(qp->roce.attr.retry_cnt, 0);
+	assert_memory_equal(qp->frame.dgid, world_peer_gid, 16);
 }
 
 /* Atomics need operands: no atomic_mode, no atomics. */
@@ -588,6 +746,10 @@ main(void)
 		TEST(rings_that_there_need_not_be),
 		TEST(changes_take_what_they_need),
 		TEST(options_are_taken_by_the_mask),
+		TEST(each_type_takes_its_own_options),
+		TEST(datagrams_need_a_key_and_no_path),
+		TEST(qp1_is_known_to_all),
+		TEST(unreliable_connections_have_a_path),
 		TEST(atomics_need_a_mode),
 		TEST(reset_forgets_what_changes_said),
 		TEST(a_refused_change_changes_nothing),

@@ -45,6 +45,7 @@ static const struct {
 	{ RNIC_CMD_RST2INIT_QP, RNIC_STATUS_BAD_RES_STATE },
 	{ RNIC_CMD_INIT2RTR_QP, RNIC_STATUS_BAD_RES_STATE },
 	{ RNIC_CMD_RTR2RTS_QP, RNIC_STATUS_BAD_RES_STATE },
+	{ RNIC_CMD_SQERR2RTS_QP, RNIC_STATUS_BAD_RES_STATE },
 	{ RNIC_CMD_RTS2SQD_QP, RNIC_STATUS_BAD_RES_STATE },
 	{ RNIC_CMD_SQD_RTS_QP, RNIC_STATUS_BAD_RES_STATE },
 	{ RNIC_CMD_DESTROY_RMP, RNIC_STATUS_BAD_RES },
@@ -285,7 +286,7 @@ every_opcode_with_the_shortest_output(void **state)
 static void
 unknown_opcodes(void **state)
 {
-	static const uint16_t unknown[] = { 0x000, 0x0ff, 0x106, 0x10c, 0x10d, 0x506, 0x50d,
+	static const uint16_t unknown[] = { 0x000, 0x0ff, 0x106, 0x10c, 0x10d, 0x50d, 0x510,
 					    0x700, 0x762, 0x806, 0x910, 0xa04, 0xb00, 0xffff };
 	uint8_t in[64] = { 0 };
 
@@ -382,6 +383,7 @@ nothing_is_left_when_all_is_destroyed(void **state)
 		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_INIT] },
 		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_RTR] },
 		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_RTS] },
+		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_SQER] },
 		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_SQD] },
 		{ RNIC_CMD_DESTROY_RMP, w->rmp },
 		{ RNIC_CMD_DESTROY_RMP, w->loose_rmp },
@@ -408,7 +410,7 @@ nothing_is_left_when_all_is_destroyed(void **state)
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 	/* And by reset, whatever is there. */
 	world_populate(w);
-	assert_int_equal(ctl_stats(&w->hn).objects, 32);
+	assert_int_equal(ctl_stats(&w->hn).objects, 33);
 	softrnic_reset(w->hn.dev);
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 }

@@ -6,9 +6,12 @@
 #include "driver/rmp.h"
 #include "driver/roce_addr.h"
 #include "driver/vport.h"
-/* The state in which each command works, and personalities: neither can be asked of a device. */
+/* The state in which each command works, personalities, and a request that failed: none can be asked of a device. */
+#include "softrnic/base/object.h"
+#include "softrnic/base/poller.h"
 #include "softrnic/hca/cmd_table.h"
 #include "softrnic/hca/like.h"
+#include "softrnic/receive/qp.h"
 
 #define OUT_ROOM 0x1010
 
@@ -178,6 +181,7 @@ good_modify_qp(struct world *w, uint16_t opcode, void *in, uint32_t qpn, uint32_
 				    .read = true,
 				    .write = true,
 				    .atomic = true,
+				    .qkey = 0x11223344,
 				    .path = { .source = WORLD_GID_INDEX,
 					      .hop_limit = 64,
 					      .udp_sport = 0xc123,
@@ -208,6 +212,7 @@ good_qp_input(struct world *w, uint16_t opcode, void *in)
 		{ RNIC_CMD_INIT2RTR_QP, RNIC_QP_STATE_INIT, OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX },
 		{ RNIC_CMD_RTR2RTS_QP, RNIC_QP_STATE_RTR, running },
 		{ RNIC_CMD_RTS2RTS_QP, RNIC_QP_STATE_RTS, running | RNIC_QP_OPT_COUNTER_SET_ID },
+		{ RNIC_CMD_SQERR2RTS_QP, RNIC_QP_STATE_SQER, RNIC_QP_OPT_Q_KEY },
 		{ RNIC_CMD_RTS2SQD_QP, RNIC_QP_STATE_RTS, 0 },
 		{ RNIC_CMD_SQD_RTS_QP, RNIC_QP_STATE_SQD, running },
 		{ RNIC_CMD_SQD2SQD_QP, RNIC_QP_STATE_SQD, running | place | drained },
@@ -548,13 +553,35 @@ world_qp_raise(struct world *w, uint32_t qpn, enum rnic_qp_state from, enum rnic
 		{ RNIC_QP_STATE_RTR, RNIC_QP_STATE_RTS, RNIC_CMD_RTR2RTS_QP },
 		{ RNIC_QP_STATE_RTS, RNIC_QP_STATE_SQD, RNIC_CMD_RTS2SQD_QP },
 	};
+	struct rnic_modify_qp_in *in;
 
 	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (steps[i].from < from || steps[i].to > to || to == RNIC_QP_STATE_RST)
 			continue;
-		number_in(world_good(w, steps[i].opcode), qpn);
+		in = world_good(w, steps[i].opcode);
+		number_in(in, qpn);
+		/* Options that another service type would not have. */
+		rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, 0);
 		assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
 	}
+}
+
+/* One of datagrams, a request of which has failed: no command brings it there. */
+static void
+populate_datagrams(struct world *w)
+{
+	uint32_t *qpn = &w->qps[RNIC_QP_STATE_SQER];
+	struct softrnic_qp *qp;
+
+	rnic_qpc_set(rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP)), RNIC_QPC_ST,
+		     RNIC_QP_ST_UD);
+	assert_int_equal(world_run(w, qpn), RNIC_STATUS_OK);
+	world_qp_raise(w, *qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_RTS);
+	qp = softrnic_object_get(w->hn.dev, SOFTRNIC_QP, *qpn);
+	assert_non_null(qp);
+	softrnic_lock(w->hn.poller);
+	qp->roce.state = ROCE_SQER;
+	softrnic_unlock(w->hn.poller);
 }
 
 static void
@@ -580,6 +607,7 @@ populate_qps(struct world *w)
 		assert_int_equal(world_run(w, qpn), RNIC_STATUS_OK);
 		world_qp_raise(w, *qpn, RNIC_QP_STATE_RST, states[i]);
 	}
+	populate_datagrams(w);
 }
 
 void

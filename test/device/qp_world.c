@@ -287,6 +287,8 @@ qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf
 	uint8_t *ring = rq_bytes + sq_bytes > 0 ? alloc_pages(end, rq_bytes + sq_bytes) : NULL;
 	struct rnic_wq_dbrec *dbrec = dp_alloc(&end->dp, sizeof(*dbrec), 64);
 	const struct drv_qp told = {
+		.st = conf->st,
+		.block_lb_mc = conf->block_lb_mc,
 		.pd = conf->pd != 0 ? conf->pd : end->dp.pd,
 		.uar = end->dp.uars[conf->uar != 0 ? conf->uar : 1],
 		.send_cqn = conf->send_cq->cqn,
@@ -346,6 +348,7 @@ qw_attr(void)
 		.rnr_retry = 7,
 		/* 10 ms: much longer than qw_run() takes to find that nothing happens, sanitized or not. */
 		.min_rnr_timer = 20,
+		.qkey = QW_QKEY,
 	};
 }
 
@@ -369,7 +372,8 @@ qw_qp_modify(struct qw_qp *qp, uint16_t opcode, const struct qw_qp *peer,
 				     .min_rnr_timer = attr->min_rnr_timer,
 				     .read = !attr->no_read,
 				     .write = !attr->no_write,
-				     .atomic = !attr->no_atomic };
+				     .atomic = !attr->no_atomic,
+				     .qkey = attr->qkey };
 	if (peer != NULL) {
 		told.remote_qpn = peer->qpn;
 		told.path = (struct drv_path){ .hop_limit = 64,
@@ -445,6 +449,34 @@ qw_wqe(struct qw_qp *qp, uint8_t opcode, const void *local, uint32_t bytes, cons
 	}
 	if (bytes > 0)
 		qw_segment(qp, ds, qp->end->key, local, bytes);
+	return ctrl;
+}
+
+struct rnic_wqe_av
+qw_av(const struct qw_end *to, uint32_t qpn, uint32_t qkey)
+{
+	struct rnic_wqe_av av = {
+		.qkey = rnic_cpu_to_be32(qkey),
+		.dqp = rnic_cpu_to_be32(RNIC_WQE_AV_EXTENDED | qpn),
+		.udp_sport = rnic_cpu_to_be16(0xc123),
+		.hop_limit = 64,
+		.grh_gid_fl = rnic_cpu_to_be32(RNIC_WQE_AV_GRH),
+	};
+
+	memcpy(av.rmac, to->mac, sizeof(av.rmac));
+	memcpy(av.rgid, to->gid, sizeof(av.rgid));
+	return av;
+}
+
+struct rnic_wqe_ctrl *
+qw_datagram(struct qw_qp *qp, uint8_t opcode, const struct rnic_wqe_av *av, const void *local,
+	    uint32_t bytes)
+{
+	struct rnic_wqe_ctrl *ctrl = dp_wqe(&qp->sq, opcode, bytes > 0 ? 5 : 4, RNIC_WQE_CE_ALWAYS);
+
+	memcpy(dp_wqe_at(&qp->sq, 1), av, sizeof(*av));
+	if (bytes > 0)
+		qw_segment(qp, 4, qp->end->key, local, bytes);
 	return ctrl;
 }
 

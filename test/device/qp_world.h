@@ -18,6 +18,7 @@
 #include "prm/qp.h"
 
 #define QW_USER_INDEX 0xabc123u
+#define QW_QKEY	      0x11223344u
 #define QW_PORT_MTU   9022 /* as registers count: with header, tag and FCS */
 
 struct qw_conf {
@@ -55,10 +56,11 @@ struct qw_srq {
 };
 
 struct qw_qp_conf {
+	enum rnic_qp_st st;
 	struct dp_cq *send_cq, *recv_cq;
 	struct qw_srq *srq;
 	uint8_t log_sq, log_rq, log_stride; /* WQEBBs, WQEs, bytes of a receive WQE */
-	bool no_sq, no_rq, rlky;
+	bool no_sq, no_rq, rlky, block_lb_mc;
 	uint32_t counter; /* set */
 	uint32_t uar;	  /* index into dp.uars: 1 or 2 */
 	uint32_t pd;	  /* 0: the end's */
@@ -78,6 +80,7 @@ struct qw_attr {
 	uint8_t log_rd_atomic;
 	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
 	bool no_read, no_write, no_atomic; /* what the peer may not do */
+	uint32_t qkey;
 };
 
 void qw_open(struct qw *qw, const struct qw_conf *conf);
@@ -136,6 +139,11 @@ struct rnic_wqe_ctrl *qw_wqe(struct qw_qp *qp, uint8_t opcode, const void *local
 /* The same with everything right: a completion, the peer's key; and handed over. */
 void qw_post(struct qw_qp *qp, const struct qw_qp *peer, uint8_t opcode, const void *local,
 	     uint32_t bytes, const void *remote);
+/* The address vector that leads to an end, by the first address of the sender's. */
+struct rnic_wqe_av qw_av(const struct qw_end *to, uint32_t qpn, uint32_t qkey);
+/* A datagram with one data segment, or none of 0 bytes, and a completion; not handed over. */
+struct rnic_wqe_ctrl *qw_datagram(struct qw_qp *qp, uint8_t opcode, const struct rnic_wqe_av *av,
+				  const void *local, uint32_t bytes);
 /* Segments behind `ds`: a key, an address, a length. */
 void qw_segment(struct qw_qp *qp, uint32_t ds, uint32_t key, const void *data, uint32_t bytes);
 /* One receive buffer, handed over. */

@@ -85,6 +85,26 @@ net_clear(struct net *net)
 
 /* ---- Sending and receiving. ---- */
 
+/* What the owner does: the Q_Key, and the headers before the payload. */
+static void
+deliver_datagram(struct net_end *to, const struct roce_pkt *pkt)
+{
+	static uint8_t headers[ROCE_GRH_BYTES];
+	struct iovec pieces[1 + ROCE_PKT_PIECES] = { { headers, sizeof(headers) } };
+	struct roce_pkt whole = *pkt;
+
+	if (pkt->qkey != to->qp.attr.qkey) {
+		to->strangers++;
+		return;
+	}
+	memset(headers, NET_HEADER, sizeof(headers));
+	memcpy(&pieces[1], pkt->pieces, pkt->count * sizeof(pieces[0]));
+	whole.pieces = pieces;
+	whole.count++;
+	whole.length += sizeof(headers);
+	roce_qp_receive(&to->qp, &whole, to->net->now);
+}
+
 static void
 deliver(struct net_end *to, const struct roce_pkt *pkt)
 {
@@ -93,7 +113,10 @@ deliver(struct net_end *to, const struct roce_pkt *pkt)
 	net->delivered++;
 	if (net->watch != NULL)
 		net->watch(to, pkt);
-	roce_qp_receive(&to->qp, pkt, net->now);
+	if (to->qp.conf.transport == &roce_ud)
+		deliver_datagram(to, pkt);
+	else
+		roce_qp_receive(&to->qp, pkt, net->now);
 }
 
 void
@@ -131,14 +154,15 @@ launch(struct net *net, struct net_end *to, const struct roce_pkt *pkt)
 static void
 check_headers(const struct roce_pkt *pkt)
 {
-	uint8_t op = pkt->opcode;
+	uint8_t op = pkt->opcode & 0x1f;
+	bool datagram = ROCE_TRANSPORT(pkt->opcode) == ROCE_TRANSPORT_UD;
 	bool reth = op == ROCE_WRITE_FIRST || op == ROCE_WRITE_ONLY || op == ROCE_WRITE_ONLY_IMM ||
 		    op == ROCE_READ_REQUEST;
 	bool atomic = op == ROCE_COMPARE_SWAP || op == ROCE_FETCH_ADD;
 
 	if (!reth)
 		assert_int_equal(pkt->dma_length, 0);
-	if (!reth && !atomic)
+	if (!reth && !atomic && !datagram)
 		assert_true(pkt->va == 0 && pkt->rkey == 0);
 	if (pkt->solicited)
 		assert_true(op == ROCE_SEND_LAST || op == ROCE_SEND_LAST_IMM ||
@@ -341,9 +365,9 @@ op_recv_complete(struct roce_qp *qp, const struct roce_recv *recv, uint8_t syndr
 	struct net_end *end = end_of(qp);
 	struct net_completion *record = &end->receives[end->receive_count++ % NET_RECORDS];
 
-	*record = (struct net_completion){ recv->cookie,   end->net->now, syndrome,
-					   recv->opcode,   recv->length,  recv->immediate,
-					   recv->solicited };
+	*record = (struct net_completion){ recv->cookie,    end->net->now,   syndrome,
+					   recv->opcode,    recv->length,    recv->immediate,
+					   recv->solicited, recv->source_qpn };
 	if (end->received != NULL)
 		end->received(end, record);
 }
@@ -394,6 +418,7 @@ net_create(const struct net_conf *conf)
 	struct net *net = calloc(1, sizeof(*net));
 	struct roce_conf qp = {
 		.ops = &ops,
+		.transport = conf->transport != NULL ? conf->transport : &roce_rc,
 		.requests_log = conf->requests_log != 0 ? conf->requests_log : 6,
 		.max_dest_rd_atomic = 16,
 		.window = conf->window,
@@ -450,6 +475,7 @@ net_attr(const struct net *net)
 		.ack_req_freq_log = 3,
 		.min_rnr_timer = 1,
 		.access = ROCE_REMOTE_READ | ROCE_REMOTE_WRITE | ROCE_REMOTE_ATOMIC,
+		.qkey = NET_QKEY,
 	};
 }
 
@@ -463,6 +489,7 @@ net_connect(struct net *net, const struct roce_attr *attr, uint32_t psn)
 		struct net_end *end = &net->ends[i];
 
 		mine.dest_qpn = NET_QPN + (uint32_t)(end->peer - net->ends);
+		mine.source_qpn = NET_QPN + (uint32_t)(end - net->ends);
 		mine.sq_psn = roce_psn_add(psn, i == 0 ? 0 : 1000);
 		mine.rq_psn = roce_psn_add(psn, end->peer == &net->ends[0] ? 0 : 1000);
 		assert_int_equal(roce_qp_modify(&end->qp, ROCE_INIT, &mine), 0);
@@ -485,6 +512,10 @@ net_request(struct net_end *end, uint8_t opcode, uint32_t id, uint32_t local, ui
 		.rkey = NET_KEY,
 		.va = NET_VA + remote,
 	};
+	if (end->qp.conf.transport == &roce_ud) {
+		request->qkey = NET_QKEY;
+		request->dest_qpn = NET_QPN + (uint32_t)(end->peer - end->net->ends);
+	}
 	return request;
 }
 

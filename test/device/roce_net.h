@@ -23,6 +23,8 @@
 #define NET_RECORDS 256u
 #define NET_LATENCY 2000u /* ns */
 #define NET_QPN	    0x100000u
+#define NET_QKEY    0x11223344u
+#define NET_HEADER  0x9e /* each byte before a datagram's payload */
 
 /* The local memory of a request or receive WQE is in its cookie. */
 #define NET_COOKIE(id, offset) ((uint64_t)(id) << 32 | (offset))
@@ -39,6 +41,7 @@ struct net_completion {
 	uint8_t opcode; /* WQE's, or of a receive: CQE's */
 	uint32_t length, immediate;
 	bool solicited;
+	uint32_t source_qpn;
 };
 
 struct net_recv {
@@ -64,8 +67,9 @@ struct net_end {
 	uint32_t send_count, receive_count;
 	enum rnic_event events[16];
 	uint32_t event_count;
-	uint32_t atomics;  /* executed */
-	uint32_t timeouts; /* seen before a poll */
+	uint32_t atomics;   /* executed */
+	uint32_t timeouts;  /* seen before a poll */
+	uint32_t strangers; /* datagrams with another Q_Key, which the owner drops */
 	/* called as well, if set */
 	void (*completed)(struct net_end *end, const struct net_completion *completion);
 	void (*received)(struct net_end *end, const struct net_completion *completion);
@@ -108,6 +112,7 @@ struct net_conf {
 	uint8_t requests_log;
 	uint16_t window;
 	bool srq[2];
+	const struct roce_transport *transport; /* NULL: RC */
 };
 
 uint64_t net_random(struct net *net);

@@ -183,12 +183,15 @@ test_configurations_out_of_range(void **state)
 {
 	struct roce_counters counters;
 	const struct roce_ops none = { 0 };
-	struct roce_conf good = { .ops = &none, .counters = &counters }, bad;
+	struct roce_conf good = { .ops = &none, .transport = &roce_rc, .counters = &counters }, bad;
 	struct roce_qp qp;
 
 	(void)state;
 	bad = good;
 	bad.ops = NULL;
+	assert_int_equal(roce_qp_init(&qp, &bad), -EINVAL);
+	bad = good;
+	bad.transport = NULL;
 	assert_int_equal(roce_qp_init(&qp, &bad), -EINVAL);
 	bad = good;
 	bad.counters = NULL;

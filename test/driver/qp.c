@@ -25,7 +25,8 @@ drv_qp_fill(void *in, const struct drv_qp *qp)
 	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(in);
 
 	drv_head(in, RNIC_CMD_CREATE_QP, 0);
-	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
+	rnic_qpc_set(qpc, RNIC_QPC_ST, qp->st);
+	rnic_qpc_set(qpc, RNIC_QPC_BLOCK_LB_MC, qp->block_lb_mc);
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_PD, qp->pd);
 	rnic_qpc_set(qpc, RNIC_QPC_TS_FORMAT, qp->ts_format);
@@ -91,6 +92,7 @@ drv_qp_modify_fill(void *in, uint16_t opcode, uint32_t qpn, uint32_t options,
 	rnic_qpc_set(qpc, RNIC_QPC_RNR_RETRY, attr->rnr_retry);
 	rnic_qpc_set(qpc, RNIC_QPC_MIN_RNR_NAK, attr->min_rnr_timer);
 	rnic_qpc_set(qpc, RNIC_QPC_LOG_ACK_REQ_FREQ, attr->log_ack_req_freq);
+	rnic_qpc_set(qpc, RNIC_QPC_Q_KEY, attr->qkey);
 	rnic_qpc_set(qpc, RNIC_QPC_RRE, attr->read);
 	rnic_qpc_set(qpc, RNIC_QPC_RWE, attr->write);
 	rnic_qpc_set(qpc, RNIC_QPC_RAE, attr->atomic);

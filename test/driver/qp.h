@@ -6,12 +6,13 @@
 #include "driver.h"
 #include "prm/qp.h"
 
-/* A reliable connection. */
+/* Of service type 0: a reliable connection. */
 struct drv_qp {
+	enum rnic_qp_st st;
 	uint32_t pd, uar, send_cqn, receive_cqn, counter, user_index;
 	enum rnic_ts_format ts_format;
 	uint32_t log_sq, log_rq, log_stride; /* WQEBBs; WQEs, and bytes of one */
-	bool no_sq, no_rq, rlky;
+	bool no_sq, no_rq, rlky, block_lb_mc;
 	uint32_t rmpn; /* not 0: its receive WQEs are the RMP's, and there is no ring of its own */
 	uint64_t dbrec;
 	struct drv_pages ring; /* of the receive WQEs, then of the send WQEs */
@@ -36,6 +37,7 @@ struct drv_qp_attr {
 	uint32_t log_sra_max, log_rra_max; /* READs and atomics under way: ours, the peer's */
 	uint32_t ack_timeout, retry_count, rnr_retry, min_rnr_timer, log_ack_req_freq;
 	bool read, write, atomic; /* what the peer may do */
+	uint32_t qkey;
 	struct drv_path path;
 };
 

@@ -79,6 +79,7 @@ again(const struct rocev2_frame *frame, const struct roce_pkt *pkt)
 	memset(&other_frame, 0, sizeof(other_frame));
 	must(rocev2_recognize(room, count, &other_frame));
 	must(rocev2_decode(room, &piece, count, &other_frame, &other, &payload) == ROCEV2_GOOD);
+	other_frame.ip = frame->ip;
 	must(memcmp(&other_frame, frame, sizeof(other_frame)) == 0);
 	for (uint32_t i = 0; i < pkt->count; at += (uint32_t)pkt->pieces[i++].iov_len)
 		must(memcmp((uint8_t *)payload.iov_base + at, pkt->pieces[i].iov_base,

@@ -669,7 +669,7 @@ owner_bring_up(struct owner *o, enum roce_state state)
 void
 owner_open(struct owner *o, struct fuzz_input *input, enum roce_state state, bool equal_psns)
 {
-	struct roce_conf conf = { .ops = &ops, .counters = &o->counters };
+	struct roce_conf conf = { .ops = &ops, .transport = &roce_rc, .counters = &o->counters };
 	uint8_t flags;
 
 	memset(o, 0, sizeof(*o));

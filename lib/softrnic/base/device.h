@@ -118,6 +118,7 @@ struct softrnic {
 	uint64_t
 		roce_generation; /* of addresses and wires, ours and those of others: see softrnic_roce_changed() */
 	struct roce_counters roce_counters; /* of queue pairs without a counter set */
+	struct softrnic_qp *qp1;	    /* the one of type QP1, or NULL */
 	const struct softrnic_wire_ops *wire, *wire_prepared; /* wire/ops.h */
 	void *wire_data;
 	/* The device at the other end of the wire, where that is one of ours: itself for a loop; NULL: none */

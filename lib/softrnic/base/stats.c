@@ -48,6 +48,7 @@ static const struct {
 	ROW(roce_malformed),
 	ROW(roce_source_errors),
 	ROW(roce_pkey_errors),
+	ROW(roce_qkey_errors),
 	ROW(roce_cnps),
 	ROW(tpt_faults),
 	ROW(cq_overruns),

@@ -20,16 +20,40 @@
 
 _Static_assert(SOFTRNIC_LOG_MAX_QP_SIZE == 15, "log_rq_size and log_sq_size have four bits");
 
+/* Service types. */
+static const struct {
+	uint8_t st, connection;
+} types[SOFTRNIC_QP_TYPES] = {
+	[SOFTRNIC_QP_RC] = { RNIC_QP_ST_RC, ROCE_TRANSPORT_RC },
+	[SOFTRNIC_QP_UC] = { RNIC_QP_ST_UC, ROCE_TRANSPORT_UC },
+	[SOFTRNIC_QP_UD] = { RNIC_QP_ST_UD, SOFTRNIC_QP_UNCONNECTED },
+	[SOFTRNIC_QP_QP1] = { RNIC_QP_ST_QP1, SOFTRNIC_QP_UNCONNECTED },
+};
+
+static uint8_t
+qp_type(const struct rnic_qpc *qpc)
+{
+	uint8_t type = 0;
+
+	while (type < SOFTRNIC_QP_TYPES && types[type].st != rnic_qpc_get(qpc, RNIC_QPC_ST))
+		type++;
+	return type;
+}
+
 /* What the context asks for and we do not offer; NULL: all is well. */
 static const char *
-qp_context_fault(const struct rnic_qpc *qpc)
+qp_context_fault(const struct softrnic *dev, const struct rnic_qpc *qpc)
 {
 #define GET(field) rnic_qpc_get(qpc, RNIC_QPC_##field)
 	const uint64_t type = GET(RQ_TYPE);
 	const uint64_t stride = GET(LOG_RQ_STRIDE) + LOG_RQ_STRIDE_UNIT;
 
-	if (GET(ST) != RNIC_QP_ST_RC)
-		return "only reliable connections are supported";
+	if (qp_type(qpc) == SOFTRNIC_QP_TYPES)
+		return "connections, reliable or not, datagrams and QP1 are supported";
+	if (GET(ST) == RNIC_QP_ST_QP1 && dev->qp1 != NULL)
+		return "the port has its QP1 already";
+	if (GET(DETH_SQPN) != 0)
+		return "set_deth_sqpn is not offered";
 	if (GET(STATE) != RNIC_QP_STATE_RST)
 		return "a queue pair begins in RST";
 	if (GET(OFFLOAD_TYPE) != 0 || GET(END_PADDING_MODE) != 0 || GET(WQ_SIGNATURE) != 0)
@@ -53,6 +77,9 @@ qp_from_context(struct softrnic_qp *qp)
 	const struct rnic_qpc *qpc = &qp->context;
 
 #define GET(field) rnic_qpc_get(qpc, RNIC_QPC_##field)
+	qp->type = qp_type(qpc);
+	qp->connection = types[qp->type].connection;
+	qp->block_lb_mc = GET(BLOCK_LB_MC) != 0;
 	qp->pd = (uint32_t)GET(PD);
 	qp->uar = (uint32_t)GET(UAR_PAGE);
 	qp->user_index = (uint32_t)GET(USER_INDEX);
@@ -110,6 +137,8 @@ qp_references(struct softrnic_qp *qp, int change)
 static void
 qp_free(struct softrnic *dev, struct softrnic_qp *qp)
 {
+	if (dev->qp1 == qp)
+		dev->qp1 = NULL;
 	softrnic_qp_close(dev, qp);
 	softrnic_uar_user(dev, qp->uar, -1);
 	softrnic_object_remove(dev, &qp->object);
@@ -157,7 +186,7 @@ qp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *q
 
 	qp->context = *rnic_create_qp_in_qpc(in);
 	cmd->syndrome = 0x500001;
-	fault = qp_context_fault(&qp->context);
+	fault = qp_context_fault(dev, &qp->context);
 	if (fault == NULL && rnic_create_qp_in_get(in, RNIC_CREATE_QP_IN_WQ_UMEM_VALID) != 0)
 		fault = "there are no umems";
 	if (fault == NULL && softrnic_quirks_roce_off(dev))
@@ -197,6 +226,8 @@ SOFTRNIC_CMD(create_qp)
 	status = softrnic_object_add(dev, SOFTRNIC_QP, &qp->object);
 	if (status != RNIC_STATUS_OK)
 		goto close_qp;
+	if (qp->type == SOFTRNIC_QP_QP1)
+		dev->qp1 = qp;
 	qp_references(qp, 1);
 	softrnic_uar_user(dev, qp->uar, 1);
 	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, qp->object.number);

@@ -5,7 +5,7 @@
  *
  * A command carries a whole context. What of it is taken is said by the command (what a change must say) and by
  * opt_param_mask (what it may say). Both are written here in bits of that mask; what no mask can ask for has bits of its
- * own. What is taken goes into a copy of the QP's context; if the copy is good the transport's attributes are made from
+ * own. Each service type has its own. What is taken goes into a copy of the QP's context; if the copy is good the transport's attributes are made from
  * it, and it becomes the QP's.
  */
 #include <string.h>
@@ -19,9 +19,9 @@
 #include "softrnic/receive/roce.h"
 #include "softrnic/rocev2/encode.h"
 
-#define TAKE_CONNECTION \
-	(UINT64_C(1) << 32)		  /* the peer, where its PSNs begin, how long packets are */
-#define TAKE_REQUESTS (UINT64_C(1) << 33) /* where our PSNs begin */
+#define TAKE_SIZES	(UINT64_C(1) << 32) /* how long packets and messages are */
+#define TAKE_CONNECTION (UINT64_C(1) << 33) /* the peer, where its PSNs begin */
+#define TAKE_REQUESTS	(UINT64_C(1) << 34) /* where our PSNs begin */
 
 #define OPT_ACCESS  (RNIC_QP_OPT_RRE | RNIC_QP_OPT_RAE | RNIC_QP_OPT_RWE)
 #define OPT_RUNNING (OPT_ACCESS | RNIC_QP_OPT_RNR_TIMEOUT | RNIC_QP_OPT_PM_STATE)
@@ -33,35 +33,84 @@
 #define PORT		 1
 #define ACK_REQ_FREQ_MAX 8
 
-struct change {
-	uint16_t opcode;
-	uint8_t from, to;    /* enum roce_state */
-	uint64_t needs, may; /* RNIC_QP_OPT_..., TAKE_... */
+/* What a change takes in any case, and what it takes if it is asked to: RNIC_QP_OPT_..., TAKE_... */
+struct taken {
+	uint64_t needs, may;
 };
 
+struct change {
+	uint16_t opcode;
+	uint8_t from, to; /* enum roce_state */
+	struct taken of[SOFTRNIC_QP_TYPES];
+};
+
+#define UC_RUNNING (RNIC_QP_OPT_RWE | RNIC_QP_OPT_PM_STATE)
+
+/* QP1 is a queue pair of datagrams. */
+#define DATAGRAMS(needs, may) [SOFTRNIC_QP_UD] = { needs, may }, [SOFTRNIC_QP_QP1] = { needs, may }
+
 static const struct change changes[] = {
-	{ RNIC_CMD_RST2INIT_QP, ROCE_RST, ROCE_INIT,
-	  OPT_ACCESS | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0 },
-	{ RNIC_CMD_INIT2RTR_QP, ROCE_INIT, ROCE_RTR,
-	  TAKE_CONNECTION | RNIC_QP_OPT_PRIMARY_ADDR_PATH | RNIC_QP_OPT_PRI_PORT |
-		  RNIC_QP_OPT_RRA_MAX | RNIC_QP_OPT_RNR_TIMEOUT,
-	  OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX },
-	{ RNIC_CMD_RTR2RTS_QP, ROCE_RTR, ROCE_RTS, TAKE_REQUESTS | OPT_RETRY, OPT_RUNNING },
-	{ RNIC_CMD_RTS2RTS_QP, ROCE_RTS, ROCE_RTS, 0, OPT_RUNNING | RNIC_QP_OPT_COUNTER_SET_ID },
-	{ RNIC_CMD_RTS2SQD_QP, ROCE_RTS, ROCE_SQD, 0, 0 },
-	{ RNIC_CMD_SQD_RTS_QP, ROCE_SQD, ROCE_RTS, 0, OPT_RUNNING },
-	{ RNIC_CMD_INIT2INIT_QP, ROCE_INIT, ROCE_INIT, 0, OPT_ACCESS | OPT_PLACE },
-	{ RNIC_CMD_SQD2SQD_QP, ROCE_SQD, ROCE_SQD, 0,
-	  OPT_RUNNING | OPT_PLACE | OPT_RETRY | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
-		  RNIC_QP_OPT_RRA_MAX },
+	{ RNIC_CMD_RST2INIT_QP,
+	  ROCE_RST,
+	  ROCE_INIT,
+	  { [SOFTRNIC_QP_RC] = { OPT_ACCESS | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0 },
+	    [SOFTRNIC_QP_UC] = { RNIC_QP_OPT_RWE | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0 },
+	    DATAGRAMS(RNIC_QP_OPT_Q_KEY | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0) } },
+	{ RNIC_CMD_INIT2RTR_QP,
+	  ROCE_INIT,
+	  ROCE_RTR,
+	  { [SOFTRNIC_QP_RC] = { TAKE_SIZES | TAKE_CONNECTION | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
+					 RNIC_QP_OPT_PRI_PORT | RNIC_QP_OPT_RRA_MAX |
+					 RNIC_QP_OPT_RNR_TIMEOUT,
+				 OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX },
+	    [SOFTRNIC_QP_UC] = { TAKE_SIZES | TAKE_CONNECTION | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
+					 RNIC_QP_OPT_PRI_PORT,
+				 RNIC_QP_OPT_RWE | RNIC_QP_OPT_PKEY_INDEX },
+	    DATAGRAMS(TAKE_SIZES, RNIC_QP_OPT_Q_KEY | RNIC_QP_OPT_PKEY_INDEX) } },
+	{ RNIC_CMD_RTR2RTS_QP,
+	  ROCE_RTR,
+	  ROCE_RTS,
+	  { [SOFTRNIC_QP_RC] = { TAKE_REQUESTS | OPT_RETRY, OPT_RUNNING },
+	    [SOFTRNIC_QP_UC] = { TAKE_REQUESTS, UC_RUNNING },
+	    DATAGRAMS(TAKE_REQUESTS, RNIC_QP_OPT_Q_KEY) } },
+	{ RNIC_CMD_RTS2RTS_QP,
+	  ROCE_RTS,
+	  ROCE_RTS,
+	  { [SOFTRNIC_QP_RC] = { 0, OPT_RUNNING | RNIC_QP_OPT_COUNTER_SET_ID },
+	    [SOFTRNIC_QP_UC] = { 0, UC_RUNNING | RNIC_QP_OPT_COUNTER_SET_ID },
+	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY | RNIC_QP_OPT_COUNTER_SET_ID) } },
+	{ RNIC_CMD_SQERR2RTS_QP,
+	  ROCE_SQER,
+	  ROCE_RTS,
+	  { [SOFTRNIC_QP_UC] = { 0, RNIC_QP_OPT_RWE }, DATAGRAMS(0, RNIC_QP_OPT_Q_KEY) } },
+	{ RNIC_CMD_RTS2SQD_QP, ROCE_RTS, ROCE_SQD, { { 0 } } },
+	{ RNIC_CMD_SQD_RTS_QP,
+	  ROCE_SQD,
+	  ROCE_RTS,
+	  { [SOFTRNIC_QP_RC] = { 0, OPT_RUNNING },
+	    [SOFTRNIC_QP_UC] = { 0, UC_RUNNING },
+	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY) } },
+	{ RNIC_CMD_INIT2INIT_QP,
+	  ROCE_INIT,
+	  ROCE_INIT,
+	  { [SOFTRNIC_QP_RC] = { 0, OPT_ACCESS | OPT_PLACE },
+	    [SOFTRNIC_QP_UC] = { 0, RNIC_QP_OPT_RWE | OPT_PLACE },
+	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY | OPT_PLACE) } },
+	{ RNIC_CMD_SQD2SQD_QP,
+	  ROCE_SQD,
+	  ROCE_SQD,
+	  { [SOFTRNIC_QP_RC] = { 0, OPT_RUNNING | OPT_PLACE | OPT_RETRY |
+					    RNIC_QP_OPT_PRIMARY_ADDR_PATH | RNIC_QP_OPT_RRA_MAX },
+	    [SOFTRNIC_QP_UC] = { 0, UC_RUNNING | OPT_PLACE | RNIC_QP_OPT_PRIMARY_ADDR_PATH },
+	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY | OPT_PLACE) } },
 };
 
 static const struct {
 	uint64_t bits;
 	enum rnic_qpc_field field;
 } fields[] = {
-	{ TAKE_CONNECTION, RNIC_QPC_MTU },
-	{ TAKE_CONNECTION, RNIC_QPC_LOG_MSG_MAX },
+	{ TAKE_SIZES, RNIC_QPC_MTU },
+	{ TAKE_SIZES, RNIC_QPC_LOG_MSG_MAX },
 	{ TAKE_CONNECTION, RNIC_QPC_REMOTE_QPN },
 	{ TAKE_CONNECTION, RNIC_QPC_NEXT_RCV_PSN },
 	{ TAKE_REQUESTS, RNIC_QPC_NEXT_SEND_PSN },
@@ -77,6 +126,7 @@ static const struct {
 	{ RNIC_QP_OPT_RNR_RETRY, RNIC_QPC_RNR_RETRY },
 	{ RNIC_QP_OPT_PM_STATE, RNIC_QPC_PM_STATE },
 	{ RNIC_QP_OPT_COUNTER_SET_ID, RNIC_QPC_COUNTER_SET_ID },
+	{ RNIC_QP_OPT_Q_KEY, RNIC_QPC_Q_KEY },
 };
 
 /* Fields of the path that are not taken with the path. */
@@ -126,6 +176,7 @@ softrnic_qp_forget(struct softrnic_qp *qp)
 	memset(rnic_qpc_primary_address_path(qpc), 0, sizeof(struct rnic_ads));
 	memset(rnic_qpc_secondary_address_path(qpc), 0, sizeof(struct rnic_ads));
 	memset(&qp->frame, 0, sizeof(qp->frame));
+	memset(&qp->av, 0, sizeof(qp->av));
 	qp->source_index = 0;
 	qp->route_generation = 0;
 }
@@ -162,20 +213,19 @@ qp_path_fault(const struct softrnic *dev, const struct rnic_ads *path)
 }
 
 static const char *
-qp_mtu_fault(const struct softrnic *dev, uint64_t code)
+qp_mtu_fault(const struct softrnic *dev, const struct softrnic_qp *qp, uint64_t code)
 {
-	const uint32_t port_mtu =
-		softrnic_eth_frame_max(dev) + SOFTRNIC_ETH_FCS - SOFTRNIC_FRAME_OVERHEAD;
-
 	if (code < RNIC_QP_MTU_256 || code > RNIC_QP_MTU_4096)
 		return "unknown MTU";
-	if (RNIC_QP_MTU_BYTES(code) + RNIC_ROCE_MTU_OVERHEAD > port_mtu)
+	/* Of datagrams each is looked at when it is sent; Linux says 4096 whatever the port has. */
+	if (!softrnic_qp_is_datagram(qp) && !softrnic_roce_mtu_fits(dev, RNIC_QP_MTU_BYTES(code)))
 		return "the port's MTU is too small for the path's";
 	return NULL;
 }
 
 static const char *
-qp_context_fault(const struct softrnic *dev, struct rnic_qpc *qpc, uint64_t take)
+qp_context_fault(const struct softrnic *dev, const struct softrnic_qp *qp, struct rnic_qpc *qpc,
+		 uint64_t take)
 {
 	const struct rnic_ads *path = rnic_qpc_primary_address_path(qpc);
 	const char *fault = NULL;
@@ -194,8 +244,8 @@ qp_context_fault(const struct softrnic *dev, struct rnic_qpc *qpc, uint64_t take
 		return "messages are longer than log_max_msg";
 	if ((take & RNIC_QP_OPT_PM_STATE) != 0 && GET(PM_STATE) != RNIC_QP_PM_STATE_MIGRATED)
 		return "there are no alternate paths";
-	if ((take & TAKE_CONNECTION) != 0)
-		fault = qp_mtu_fault(dev, GET(MTU));
+	if ((take & TAKE_SIZES) != 0)
+		fault = qp_mtu_fault(dev, qp, GET(MTU));
 #undef GET
 	if (fault == NULL && (take & RNIC_QP_OPT_PRIMARY_ADDR_PATH) != 0)
 		fault = qp_path_fault(dev, path);
@@ -205,11 +255,12 @@ qp_context_fault(const struct softrnic *dev, struct rnic_qpc *qpc, uint64_t take
 /* ---- Change ---- */
 
 static struct roce_attr
-qp_attributes(struct rnic_qpc *qpc)
+qp_attributes(const struct softrnic_qp *qp, struct rnic_qpc *qpc)
 {
 #define GET(field) rnic_qpc_get(qpc, RNIC_QPC_##field)
 	const bool atomics = GET(RAE) != 0 && GET(ATOMIC_MODE) != RNIC_QP_ATOMIC_MODE_NONE;
 	const uint64_t ack_req_freq = GET(LOG_ACK_REQ_FREQ);
+	const bool qp1 = qp->type == SOFTRNIC_QP_QP1;
 	struct roce_attr attr = {
 		.mtu = (uint16_t)RNIC_QP_MTU_BYTES(GET(MTU)),
 		.dest_qpn = (uint32_t)GET(REMOTE_QPN),
@@ -228,6 +279,8 @@ qp_attributes(struct rnic_qpc *qpc)
 		.access = (GET(RRE) != 0 ? ROCE_REMOTE_READ : 0) |
 			  (GET(RWE) != 0 ? ROCE_REMOTE_WRITE : 0) |
 			  (atomics ? ROCE_REMOTE_ATOMIC : 0),
+		.qkey = qp1 ? RNIC_QP1_QKEY : (uint32_t)GET(Q_KEY),
+		.source_qpn = qp1 ? RNIC_QP1_QPN : qp->object.number,
 	};
 #undef GET
 
@@ -289,7 +342,8 @@ qp_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *qp
 {
 	struct rnic_modify_qp_in *in = (struct rnic_modify_qp_in *)(uintptr_t)cmd->in;
 	const uint64_t mask = rnic_modify_qp_in_get(in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK);
-	const uint64_t take = change->needs | mask;
+	const struct taken *taken = &change->of[qp->type];
+	const uint64_t take = taken->needs | mask;
 	struct softrnic_q_counter *counter = NULL;
 	struct rnic_qpc context = qp->context;
 	struct roce_attr attr;
@@ -298,11 +352,11 @@ qp_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *qp
 
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 3;
 	/* To ask for what is taken anyhow does no harm. */
-	if ((take & ~(change->needs | change->may)) != 0)
+	if ((take & ~(taken->needs | taken->may)) != 0)
 		return softrnic_refuse(dev, cmd, "a parameter that this change cannot take");
 	qp_context_take(&context, rnic_modify_qp_in_qpc(in), take);
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 4;
-	fault = qp_context_fault(dev, &context, take);
+	fault = qp_context_fault(dev, qp, &context, take);
 	if (fault != NULL)
 		return softrnic_refuse(dev, cmd, fault);
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 5;
@@ -310,7 +364,7 @@ qp_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *qp
 		dev, (uint32_t)rnic_qpc_get(&context, RNIC_QPC_COUNTER_SET_ID), &counter);
 	if (status != RNIC_STATUS_OK)
 		return status;
-	attr = qp_attributes(&context);
+	attr = qp_attributes(qp, &context);
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 6;
 	status = softrnic_qp_change(dev, qp, (enum roce_state)change->to, &attr);
 	if (status != RNIC_STATUS_OK)

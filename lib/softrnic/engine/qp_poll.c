@@ -16,6 +16,7 @@
 #include "softrnic/base/sizes.h"
 #include "softrnic/base/tunables.h"
 #include "softrnic/base/work.h"
+#include "softrnic/engine/qp_datagram.h"
 #include "softrnic/engine/qp_emit.h"
 #include "softrnic/engine/qp_poll.h"
 #include "softrnic/engine/qp_send.h"
@@ -54,6 +55,17 @@ static const struct roce_ops ops = {
 	.remote_write = softrnic_qp_remote_write,
 	.remote_read = softrnic_qp_remote_read,
 	.remote_atomic = softrnic_qp_remote_atomic,
+	.event = qp_event,
+};
+
+/* Where they differ. */
+static const struct roce_ops datagram_ops = {
+	.emit = softrnic_qp_emit_datagram,
+	.gather = softrnic_qp_gather_datagram,
+	.complete = softrnic_qp_complete,
+	.recv_take = softrnic_qp_recv_take,
+	.recv_scatter = softrnic_qp_recv_scatter,
+	.recv_complete = softrnic_qp_recv_complete_datagram,
 	.event = qp_event,
 };
 
@@ -127,7 +139,8 @@ qp_poll(struct softrnic *dev, struct softrnic_qp *qp)
 	enum roce_state state = qp->roce.state;
 	unsigned int done = 0;
 
-	if (state == ROCE_RTS || state == ROCE_SQD || state == ROCE_ERR)
+	/* What is posted in the states of errors is flushed. */
+	if (state >= ROCE_RTS)
 		done = softrnic_qp_fetch(dev, qp, QPS_BUDGET);
 	dev->budget->qp_packets = &qp->roce.budget;
 	done += roce_qp_poll(&qp->roce, dev->now, QPS_BUDGET);
@@ -280,16 +293,22 @@ qp_recv_bytes(const struct softrnic_qp *qp)
 int
 softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 {
+	static const struct roce_transport *const transports[SOFTRNIC_QP_TYPES] = {
+		&roce_rc, &roce_uc, &roce_ud, &roce_ud
+	};
+	bool datagram = softrnic_qp_is_datagram(qp);
+	uint8_t log_resources = qp->type == SOFTRNIC_QP_RC ? SOFTRNIC_LOG_MAX_RD_ATOMIC : 0;
 	struct roce_conf conf = {
-		.ops = &ops,
+		.ops = datagram ? &datagram_ops : &ops,
+		.transport = transports[qp->type],
 		.counters = qp->counter != NULL ? &qp->counter->roce : &dev->roce_counters,
 		.requests_log = qp->no_sq ? 0 : qp->sq_log_size,
-		.max_dest_rd_atomic = 1 << SOFTRNIC_LOG_MAX_RD_ATOMIC,
+		.max_dest_rd_atomic = (uint8_t)(1 << log_resources),
 		.srq = qp->rmp != NULL,
 		.ring_index = softrnic_tunables.ring_index,
 	};
 	uint64_t transport = ((uint64_t)sizeof(struct roce_request) << conf.requests_log) +
-			     (sizeof(struct roce_resource) << SOFTRNIC_LOG_MAX_RD_ATOMIC);
+			     (sizeof(struct roce_resource) << log_resources);
 	uint64_t memory = qp_wqes_bytes(qp) + qp_recv_bytes(qp) + transport;
 
 	/* Copies are made by whole blocks of the ring's pages. */
@@ -309,6 +328,7 @@ softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 	qp->memory = memory;
 	dev->qps_memory += memory;
 	qp->dev = dev;
+	qp->data_at = datagram ? softrnic_qp_datagram_data_at : softrnic_qp_data_at;
 	qp->deadline = UINT64_MAX;
 	/* calloc(): large ones cost no memory before they are used. */
 	qp->wqes = qp->no_sq ? NULL : softrnic_alloc(dev, 1, qp_wqes_bytes(qp));
@@ -376,6 +396,8 @@ softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_state
 		return RNIC_STATUS_BAD_PARAM;
 	if (to == ROCE_RST)
 		return RNIC_STATUS_OK;
+	if (from == ROCE_SQER)
+		qp->error_told = false;
 	if (from == ROCE_RST)
 		TAILQ_INSERT_TAIL(&dev->swept_qps, qp, sweep_link);
 	dev->open_qps += !qp->open && to >= ROCE_RTR && to != ROCE_ERR;

@@ -10,6 +10,7 @@
 #include <rte_branch_prediction.h>
 
 #include "softrnic/base/clock.h"
+#include "softrnic/engine/qp_av.h"
 #include "softrnic/engine/qp_send.h"
 #include "softrnic/engine/qp_watch.h"
 #include "softrnic/event/cq.h"
@@ -27,11 +28,16 @@
 #define QP_COOKIE_DS(cookie)	   ((uint8_t)((cookie) >> 24))
 #define QP_COOKIE_FM_CE_SE(cookie) ((uint8_t)((cookie) >> 32))
 
-/* Where the data segments of a WQE begin, in units of 16 bytes; 0: an opcode that is not offered. */
-static const uint8_t data_at[256] = {
+const uint8_t softrnic_qp_data_at[256] = {
 	[RNIC_WQE_NOP] = 1,	   [RNIC_WQE_SEND] = 1,		  [RNIC_WQE_SEND_IMM] = 1,
 	[RNIC_WQE_RDMA_WRITE] = 2, [RNIC_WQE_RDMA_WRITE_IMM] = 2, [RNIC_WQE_RDMA_READ] = 2,
 	[RNIC_WQE_ATOMIC_CS] = 3,  [RNIC_WQE_ATOMIC_FA] = 3,
+};
+
+const uint8_t softrnic_qp_datagram_data_at[256] = {
+	[RNIC_WQE_NOP] = 1,
+	[RNIC_WQE_SEND] = 4,
+	[RNIC_WQE_SEND_IMM] = 4,
 };
 
 #define FETCH_AHEAD 4 /* WQEBBs */
@@ -44,6 +50,12 @@ qp_wqe_copy(const struct softrnic_qp *qp, uint16_t counter)
 	uint32_t index = counter & ((1u << qp->sq_log_size) - 1);
 
 	return qp->wqes + (size_t)index * RNIC_WQEBB_BYTES;
+}
+
+const uint8_t *
+softrnic_qp_request_wqe(const struct softrnic_qp *qp, const struct roce_request *req)
+{
+	return qp_wqe_copy(qp, QP_COOKIE_COUNTER(req->cookie));
 }
 
 static inline struct softrnic_qp_segments
@@ -165,7 +177,7 @@ qp_wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length
 	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqe;
 	const struct rnic_wqe_raddr *raddr = (const struct rnic_wqe_raddr *)(ctrl + 1);
 	const struct rnic_wqe_atomic *atomic = (const struct rnic_wqe_atomic *)(raddr + 1);
-	uint8_t data = data_at[req->opcode];
+	uint8_t data = qp->data_at[req->opcode], syndrome;
 
 	if (length == 0 || rnic_be32_to_cpu(ctrl->qpn_ds) >> 8 != qp->object.number || data == 0 ||
 	    length < data * RNIC_WQE_DS_BYTES)
@@ -179,12 +191,16 @@ qp_wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length
 		req->va = rnic_be64_to_cpu(raddr->address);
 		req->rkey = rnic_be32_to_cpu(raddr->rkey);
 	}
-	if (data > 2) {
+	if (data > 2 && softrnic_qp_is_datagram(qp)) {
+		syndrome = softrnic_qp_av_request(qp->dev, (const struct rnic_wqe_av *)raddr, req);
+		if (syndrome != 0)
+			return syndrome;
+	} else if (data > 2) {
 		req->swap_add = rnic_be64_to_cpu(atomic->swap_add);
 		req->compare = rnic_be64_to_cpu(atomic->compare);
 	}
 	return qp_wqe_data(wqe, data * RNIC_WQE_DS_BYTES, length,
-			   data < 3 && req->opcode != RNIC_WQE_RDMA_READ, &req->length);
+			   data != 3 && req->opcode != RNIC_WQE_RDMA_READ, &req->length);
 }
 
 /* A WQEBB to come, and the place of its copy. */
@@ -228,7 +244,7 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 			.opcode = (uint8_t)rnic_be32_to_cpu(ctrl->opmod_idx_opcode),
 		};
 		req->syndrome = qp_wqe_request(qp, wqe, length, req);
-		req->cookie = QP_COOKIE(qp->sq_consumer, data_at[req->opcode],
+		req->cookie = QP_COOKIE(qp->sq_consumer, qp->data_at[req->opcode],
 					length / RNIC_WQE_DS_BYTES, ctrl->fm_ce_se);
 		roce_qp_post(&qp->roce);
 		softrnic_bf_audit_executed(&qp->bf_audit, wqe, length, qp->sq_consumer,

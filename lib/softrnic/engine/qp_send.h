@@ -6,8 +6,14 @@
 
 #include "softrnic/receive/qp.h"
 
+/* For struct softrnic_qp's data_at: of connections, of datagrams. */
+extern const uint8_t softrnic_qp_data_at[256], softrnic_qp_datagram_data_at[256];
+
 /* Post what the driver has put into the send ring, at most `budget` WQEs; how many. */
 unsigned int softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int budget);
+/* The private copy of a posted request's WQE. */
+const uint8_t *softrnic_qp_request_wqe(const struct softrnic_qp *qp,
+				       const struct roce_request *req);
 int softrnic_qp_gather(struct roce_qp *roce, const struct roce_request *req, uint32_t offset,
 		       uint32_t length, struct iovec *pieces);
 int softrnic_qp_scatter(struct roce_qp *roce, const struct roce_request *req, uint32_t offset,

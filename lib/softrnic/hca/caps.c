@@ -69,9 +69,11 @@ static const struct general_row general[] = {
 	{ GENERAL(MAX_INDIRECTION), SOFTRNIC_MAX_INDIRECTION },
 	{ GENERAL(LOG_MAX_KLM_LIST_SIZE), SOFTRNIC_LOG_MAX_KLMS },
 	{ GENERAL(LOG_MAX_MSG), SOFTRNIC_LOG_MAX_MESSAGE },
-	/* reliable connections over RoCE version 2 */
+	/* connections and datagrams over RoCE version 2 */
 	{ GENERAL(ROCE), 1 },
 	{ GENERAL(RC), 1 },
+	{ GENERAL(UC), 1 },
+	{ GENERAL(UD), 1 },
 	{ GENERAL(ATOMIC), 1 },
 	{ GENERAL(LOG_MAX_QP_SZ), SOFTRNIC_LOG_MAX_QP_SIZE },
 	{ GENERAL(LOG_MAX_SRQ_SZ), SOFTRNIC_LOG_MAX_RMP_SIZE },

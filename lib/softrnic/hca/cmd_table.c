@@ -67,6 +67,7 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	READY(INIT2RTR_QP, IN(modify_qp_in), modify_qp),
 	READY(RTR2RTS_QP, IN(modify_qp_in), modify_qp),
 	READY(RTS2RTS_QP, IN(modify_qp_in), modify_qp),
+	READY(SQERR2RTS_QP, IN(modify_qp_in), modify_qp),
 	READY(2ERR_QP, IN(object_in), 2err_qp),
 	READY(RTS2SQD_QP, IN(modify_qp_in), modify_qp),
 	READY(2RST_QP, IN(object_in), 2rst_qp),

@@ -6,6 +6,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "prm/qp.h"
 #include "softrnic/base/device.h"
 #include "softrnic/port/frame.h"
 
@@ -23,6 +24,14 @@ softrnic_eth_frame_max(const struct softrnic *dev)
 
 	return (port->vport_mtu < port->admin_mtu ? port->vport_mtu : port->admin_mtu) -
 	       SOFTRNIC_ETH_FCS;
+}
+
+/* Do packets with so long a payload go through the port, by the MTUs that there are for it? */
+static inline bool
+softrnic_roce_mtu_fits(const struct softrnic *dev, uint32_t mtu)
+{
+	return mtu + RNIC_ROCE_MTU_OVERHEAD <=
+	       softrnic_eth_frame_max(dev) + SOFTRNIC_ETH_FCS - SOFTRNIC_FRAME_OVERHEAD;
 }
 
 /* Longest frame that the port could ever be set to take. */

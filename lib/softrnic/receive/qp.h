@@ -30,8 +30,22 @@ struct softrnic_qp_rq {
 	uint8_t log_size, log_stride; /* stride in bytes, log2 */
 };
 
+enum softrnic_qp_type {
+	SOFTRNIC_QP_RC,
+	SOFTRNIC_QP_UC,
+	SOFTRNIC_QP_UD,
+	SOFTRNIC_QP_QP1,
+	SOFTRNIC_QP_TYPES,
+};
+
+/* No transport has this number. */
+#define SOFTRNIC_QP_UNCONNECTED 0xff
+
 struct softrnic_qp {
 	struct softrnic_object object;
+	/* The transport of the packets that come by its path; SOFTRNIC_QP_UNCONNECTED: it has none, and gets datagrams. */
+	uint8_t connection;
+	uint8_t type;	     /* enum softrnic_qp_type */
 	struct roce_qp roce; /* its state is the QP's */
 
 	/* The control plane's (engine/qp_create.c, qp_modify.c): set at CREATE, or by a modify. */
@@ -47,6 +61,7 @@ struct softrnic_qp {
 	bool no_sq, no_rq, rlky;
 	bool utc; /* the times of its completions are */
 	struct softrnic_qp_rq rq;
+	bool block_lb_mc; /* what it sends to a group that it is in does not come back */
 	/* The path: the address of ours that is the source; what its packets have around them, the peer's addresses among it */
 	uint8_t source_index;
 	struct rocev2_frame frame;
@@ -54,6 +69,9 @@ struct softrnic_qp {
 	uint64_t route_generation;
 	enum softrnic_roce_route route;
 	uint32_t frame_bytes; /* of a frame, but for what opcode and payload add */
+	/* Datagrams: what the path was made of, and what is around the one that is being received. */
+	struct rnic_wqe_av av;
+	const struct rocev2_frame *arriving;
 
 	/* The data path's. */
 	struct softrnic *dev;
@@ -67,6 +85,8 @@ struct softrnic_qp {
 	bool suspect;		   /* the sweep saw work that no doorbell has told of yet */
 	bool timed;		   /* on the list of those with a deadline */
 	uint32_t watched; /* its slot among those that qp_watch.c looks at, from 1 on; 0: none */
+	/* Where the data segments of its WQEs begin, by opcode, in units of 16 bytes; 0: not an opcode of its type. */
+	const uint8_t *data_at;
 	/* Private copies of the send WQEs that are not done, at the offsets that they have in the ring. */
 	uint8_t *wqes;
 	/* Private copy of the receive WQE in use: its data segments. */
@@ -93,6 +113,12 @@ enum qp_vendor_syndrome {
 	QP_VENDOR_RESPONDER = 0x82,
 	QP_VENDOR_FLUSHED = 0x83,
 };
+
+static inline bool
+softrnic_qp_is_datagram(const struct softrnic_qp *qp)
+{
+	return qp->connection == SOFTRNIC_QP_UNCONNECTED;
+}
 
 static inline struct softrnic_qp *
 softrnic_qp_of(struct roce_qp *roce)

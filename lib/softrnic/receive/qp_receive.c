@@ -14,6 +14,7 @@
 #include "softrnic/memory/tpt.h"
 #include "softrnic/receive/qp_receive.h"
 #include "softrnic/receive/rmp.h"
+#include "softrnic/rocev2/encode.h"
 
 /* ---- A ring of its own ---- */
 
@@ -156,30 +157,68 @@ qp_recv_complete_error(struct softrnic_qp *qp, const struct roce_recv *recv, uin
 				  "its receive CQ takes no completion");
 }
 
-void
-softrnic_qp_recv_complete(struct roce_qp *roce, const struct roce_recv *recv, uint8_t syndrome)
+/* A completion, but for what it says of the packet, to be published; NULL: there is none, and nothing else is to be done. */
+static inline struct rnic_cqe *
+qp_recv_claim(struct softrnic *dev, struct softrnic_qp *qp, const struct roce_recv *recv,
+	      uint8_t syndrome)
 {
-	struct softrnic_qp *qp = softrnic_qp_of(roce);
-	struct softrnic *dev = qp->dev;
 	struct rnic_cqe *cqe;
 
 	if (unlikely(syndrome != 0)) {
 		qp_recv_complete_error(qp, recv, syndrome);
-		return;
+		return NULL;
 	}
 	cqe = softrnic_cq_claim(dev, qp->recv_cq);
 	if (unlikely(cqe == NULL)) {
 		softrnic_qp_break(qp, RNIC_EVENT_WQ_CATASTROPHIC,
 				  "its receive CQ takes no completion");
-		return;
+		return NULL;
 	}
-	cqe->flags_rqpn = rnic_cpu_to_be32(roce->attr.dest_qpn);
 	cqe->srqn_user_index = rnic_cpu_to_be32(qp->user_index);
-	cqe->immediate = rnic_cpu_to_be32(recv->immediate);
 	cqe->byte_count = rnic_cpu_to_be32(recv->length);
 	cqe->timestamp = softrnic_clock_stamp(dev, qp->utc);
 	cqe->sop_drop_qpn = rnic_cpu_to_be32(qp->object.number);
 	cqe->wqe_counter = rnic_cpu_to_be16((uint16_t)recv->cookie);
+	return cqe;
+}
+
+void
+softrnic_qp_recv_complete(struct roce_qp *roce, const struct roce_recv *recv, uint8_t syndrome)
+{
+	struct softrnic_qp *qp = softrnic_qp_of(roce);
+	struct softrnic *dev = qp->dev;
+	struct rnic_cqe *cqe = qp_recv_claim(dev, qp, recv, syndrome);
+
+	if (unlikely(cqe == NULL))
+		return;
+	cqe->flags_rqpn = rnic_cpu_to_be32(roce->attr.dest_qpn);
+	cqe->immediate = rnic_cpu_to_be32(recv->immediate);
+	softrnic_cq_publish(dev, qp->recv_cq, cqe, (enum rnic_cqe_opcode)recv->opcode,
+			    recv->solicited);
+}
+
+void
+softrnic_qp_recv_complete_datagram(struct roce_qp *roce, const struct roce_recv *recv,
+				   uint8_t syndrome)
+{
+	struct softrnic_qp *qp = softrnic_qp_of(roce);
+	const struct rocev2_frame *head = qp->arriving;
+	struct softrnic *dev = qp->dev;
+	struct rnic_cqe *cqe = qp_recv_claim(dev, qp, recv, syndrome);
+	enum rnic_cqe_roce kind;
+
+	if (unlikely(cqe == NULL))
+		return;
+	kind = rocev2_is_ipv4(head) ? RNIC_CQE_ROCE_IPV4 : RNIC_CQE_ROCE_IPV6;
+	cqe->flags_rqpn = rnic_cpu_to_be32(RNIC_CQE_GRH | (uint32_t)kind << RNIC_CQE_ROCE_SHIFT |
+					   recv->source_qpn);
+	/* In the place of an immediate: the partition. Who asks for it is QP1's owner. */
+	cqe->immediate = rnic_cpu_to_be32(
+		recv->opcode == RNIC_CQE_RESPONDER_SEND ? head->pkey : recv->immediate);
+	if (head->tagged) {
+		cqe->l4_l3_hdr_type = RNIC_CQE_VLAN_STRIPPED;
+		cqe->vlan_info = rnic_cpu_to_be16(head->tci);
+	}
 	softrnic_cq_publish(dev, qp->recv_cq, cqe, (enum rnic_cqe_opcode)recv->opcode,
 			    recv->solicited);
 }

@@ -11,6 +11,9 @@ int softrnic_qp_recv_scatter(struct roce_qp *roce, const struct roce_recv *recv,
 			     const struct roce_pkt *pkt);
 void softrnic_qp_recv_complete(struct roce_qp *roce, const struct roce_recv *recv,
 			       uint8_t syndrome);
+/* The same of a datagram, which tells more. */
+void softrnic_qp_recv_complete_datagram(struct roce_qp *roce, const struct roce_recv *recv,
+					uint8_t syndrome);
 /* The receive ring of its own holds WQEs that it has not taken. */
 bool softrnic_qp_recv_waits(struct softrnic *dev, struct softrnic_qp *qp);
 

@@ -7,6 +7,7 @@
 #include "softrnic/base/work.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/qp.h"
+#include "softrnic/receive/qp_datagram.h"
 #include "softrnic/receive/roce.h"
 #include "softrnic/rocev2/decode.h"
 
@@ -59,20 +60,26 @@ roce_path_fits(const struct softrnic *dev, const struct softrnic_qp *qp,
 	       memcmp(head->sgid, qp->frame.dgid, sizeof(head->sgid)) == 0;
 }
 
-/* Members of one partition, of which one at least is a full one (IBTA vol. 1, 10.9.3). */
-static inline bool
-roce_pkey_fits(uint16_t pkey)
-{
-	return ((pkey ^ SOFTRNIC_PKEY) & 0x7fff) == 0 && ((pkey | SOFTRNIC_PKEY) & 0x8000) != 0;
-}
-
-static inline bool
-roce_qp_receives(const struct softrnic_qp *qp)
-{
-	return qp->roce.state >= ROCE_RTR && qp->roce.state != ROCE_ERR;
-}
-
 /* ---- To its queue pair ---- */
+
+/* Not for a connection that is there: a datagram, or nobody's. */
+static __attribute__((noinline)) void
+roce_deliver_datagram(struct softrnic *dev, struct softrnic_qp *qp, const struct rocev2_frame *head,
+		      const struct roce_pkt *pkt)
+{
+	/* By its own number, which none but QP1's owner knows, nobody reaches it. */
+	if (pkt->dest_qpn == RNIC_QP1_QPN)
+		qp = dev->qp1;
+	else if (qp == dev->qp1)
+		qp = NULL;
+	if (qp == NULL)
+		dev->stats.roce_unknown_qp++;
+	else if (ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_UD || !softrnic_qp_is_datagram(qp) ||
+		 !roce_qp_receives(&qp->roce))
+		dev->stats.roce_dropped++;
+	else
+		softrnic_qp_datagram_receive(dev, qp, head, pkt);
+}
 
 static void
 roce_deliver(struct softrnic *dev, const struct rocev2_frame *head, const struct roce_pkt *pkt)
@@ -80,19 +87,16 @@ roce_deliver(struct softrnic *dev, const struct rocev2_frame *head, const struct
 	struct softrnic_qp *qp = softrnic_object_get(dev, SOFTRNIC_QP, pkt->dest_qpn);
 	uint32_t done;
 
-	if (unlikely(qp == NULL)) {
-		dev->stats.roce_unknown_qp++;
-		return;
-	}
-	if (unlikely(ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_RC || !roce_qp_receives(qp))) {
-		dev->stats.roce_dropped++;
+	if (unlikely(qp == NULL || ROCE_TRANSPORT(pkt->opcode) != qp->connection ||
+		     !roce_qp_receives(&qp->roce))) {
+		roce_deliver_datagram(dev, qp, head, pkt);
 		return;
 	}
 	if (unlikely(!roce_path_fits(dev, qp, head))) {
 		dev->stats.roce_source_errors++;
 		return;
 	}
-	if (unlikely(!roce_pkey_fits(head->pkey))) {
+	if (unlikely(!softrnic_roce_pkey_fits(head->pkey))) {
 		dev->stats.roce_pkey_errors++;
 		return;
 	}

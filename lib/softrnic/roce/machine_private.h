@@ -10,6 +10,9 @@
 void roce_qp_error(struct roce_qp *qp);
 void roce_recv_done(struct roce_qp *qp, uint8_t syndrome);
 
+/* Posted requests are flushed, at most qp->budget of them: how many. */
+unsigned int roce_requests_flush(struct roce_qp *qp);
+
 /* requester.c */
 /* qp->budget of them at most, as of the answers. */
 unsigned int roce_requester_send(struct roce_qp *qp, uint64_t now);
@@ -38,6 +41,24 @@ void roce_responder_die(struct roce_qp *qp, uint32_t psn, enum roce_nak nak, uin
 /* answer.c: READ responses, atomics' results, then one ACK or NAK. */
 unsigned int roce_responder_answer(struct roce_qp *qp);
 
+/* unreliable.c: what UC and UD share */
+struct roce_sender {
+	/* Is the request, no NOP, one for this transport? 0, or with which syndrome it fails. */
+	uint8_t (*check)(const struct roce_qp *qp, const struct roce_request *request);
+	/* Its next packet goes: 0, or its syndrome. */
+	uint8_t (*emit)(struct roce_qp *qp, struct roce_request *request);
+};
+/* Send requests, packet by packet, qp->budget of them at most: how many. In SQER, flush them. */
+unsigned int roce_unreliable_send(struct roce_qp *qp, const struct roce_sender *sender);
+/* Its next PSN, of a packet that is about to go. */
+uint32_t roce_unreliable_psn(struct roce_qp *qp);
+/* A receive WQE is in use: the one that was given back, or a new one. False: there is none, and this was counted. */
+bool roce_unreliable_take(struct roce_qp *qp);
+/* Payload to the WQE in use; false: its memory failed, and the QP with it. */
+bool roce_unreliable_scatter(struct roce_qp *qp, const struct roce_pkt *pkt);
+/* The message in the WQE in use is whole. */
+void roce_unreliable_complete(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t opcode);
+
 static inline uint64_t
 roce_timeout_ns(const struct roce_qp *qp)
 {
@@ -55,6 +76,12 @@ static inline bool
 roce_wants_answer(const struct roce_request *req)
 {
 	return req->opcode == RNIC_WQE_RDMA_READ || roce_is_atomic(req->opcode);
+}
+
+static inline bool
+roce_is_write(uint8_t wqe_opcode)
+{
+	return wqe_opcode == RNIC_WQE_RDMA_WRITE || wqe_opcode == RNIC_WQE_RDMA_WRITE_IMM;
 }
 
 static inline struct roce_request *

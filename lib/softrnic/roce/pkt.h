@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Decoded packets of RoCEv2's reliable connection: headers as numbers, payload as pieces of memory. Bytes, padding,
+ * Decoded packets of RoCEv2: headers as numbers, payload as pieces of memory. Bytes, padding,
  * addresses, P_Key and ICRC are the codec's and the owner's.
  */
 #ifndef ROCE_PKT_H
@@ -44,6 +44,9 @@ enum roce_opcode {
 	ROCE_SEND_ONLY_INVALIDATE = 0x17,
 };
 
+/* One of the above that another transport has, too. */
+#define ROCE_OPCODE(transport, opcode) ((uint8_t)((transport) << 5 | (opcode)))
+
 /* AETH syndromes: kind[7:5] value[4:0]. */
 #define ROCE_SYNDROME_KIND(syndrome)  ((syndrome) >> 5)
 #define ROCE_SYNDROME_VALUE(syndrome) ((syndrome)&0x1f)
@@ -68,6 +71,8 @@ enum roce_nak {
 #define ROCE_MTU_MIN	 256u
 #define ROCE_MTU_MAX	 4096u
 #define ROCE_MESSAGE_MAX (1u << 31)
+/* The headers that stand before a datagram's payload where it is received. */
+#define ROCE_GRH_BYTES 40u
 /* Pieces of one packet's payload: 61 data segments, each over a border of pages, fit. */
 #define ROCE_PKT_PIECES 128
 

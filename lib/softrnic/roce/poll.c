@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What drives requester, responder and completer: packets that come in, and the poll, with its deadlines. */
+/* What drives all others: packets of RC that come in, and the poll, with its deadlines. */
 #include "softrnic/roce/machine_private.h"
 
 static unsigned int
 qp_flush(struct roce_qp *qp)
 {
-	struct roce_requester *req = &qp->requester;
 	struct roce_recv recv = { 0 };
-	unsigned int n, receives = 0;
+	unsigned int n = roce_requests_flush(qp), receives = 0;
 
-	for (n = 0; n < qp->budget && req->tail != req->head; n++) {
-		qp->counters->req_cqe_flush_error++;
-		qp->ops->complete(qp, roce_request_at(req, req->tail), RNIC_SYND_WR_FLUSHED);
-		req->tail++;
-	}
 	while (!qp->conf.srq && receives < qp->budget && qp->ops->recv_take(qp, &recv)) {
 		qp->counters->resp_cqe_flush_error++;
 		qp->ops->recv_complete(qp, &recv, RNIC_SYND_WR_FLUSHED);
@@ -44,17 +38,19 @@ roce_qp_post(struct roce_qp *qp)
 	qp->requester.head++;
 }
 
-void
-roce_qp_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
+static void
+rc_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
 {
-	if (qp->state < ROCE_RTR || qp->state == ROCE_ERR ||
-	    ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_RC || pkt->psn > ROCE_PSN_MASK)
+	if (!roce_qp_receives(qp) || ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_RC ||
+	    pkt->psn > ROCE_PSN_MASK)
 		return;
 	if (pkt->opcode >= ROCE_READ_RESPONSE_FIRST && pkt->opcode <= ROCE_ATOMIC_ACKNOWLEDGE)
 		roce_completer_receive(qp, pkt, now);
 	else
 		roce_responder_receive(qp, pkt);
 }
+
+const struct roce_transport roce_rc = { .receive = rc_receive, .send = roce_requester_send };
 
 static void
 qp_deadlines(struct roce_qp *qp, uint64_t now)
@@ -89,7 +85,7 @@ roce_qp_poll(struct roce_qp *qp, uint64_t now, unsigned int budget)
 		qp_deadlines(qp, now);
 	n = roce_responder_answer(qp);
 	if (qp->state != ROCE_ERR)
-		n += roce_requester_send(qp, now);
+		n += qp->transport.send(qp, now);
 	if (qp->state == ROCE_ERR)
 		n += qp_flush(qp);
 	if (req->draining && req->tail == req->fresh) {

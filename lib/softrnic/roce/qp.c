@@ -23,10 +23,11 @@ roce_qp_init(struct roce_qp *qp, const struct roce_conf *conf)
 	uint32_t resources = 1;
 
 	*qp = (struct roce_qp){ .conf = *conf, .ops = conf->ops, .counters = conf->counters };
-	if (conf->ops == NULL || conf->counters == NULL ||
+	if (conf->ops == NULL || conf->transport == NULL || conf->counters == NULL ||
 	    conf->requests_log > ROCE_REQUESTS_LOG_MAX ||
 	    conf->max_dest_rd_atomic > ROCE_RD_ATOMIC_MAX)
 		return -EINVAL;
+	qp->transport = *conf->transport;
 	if (conf->window == 0)
 		qp->conf.window = ROCE_WINDOW;
 	while (resources < conf->max_dest_rd_atomic)
@@ -125,6 +126,8 @@ qp_attr_take(struct roce_qp *qp, const struct roce_attr *attr, unsigned int take
 
 	qp->attr.min_rnr_timer = attr->min_rnr_timer;
 	qp->attr.access = attr->access;
+	qp->attr.qkey = attr->qkey;
+	qp->attr.source_qpn = attr->source_qpn;
 	if ((takes & TAKES_PATH) != 0) {
 		qp->attr.mtu = attr->mtu;
 		qp->mtu_log = (uint8_t)__builtin_ctz(attr->mtu);
@@ -190,6 +193,20 @@ roce_qp_modify(struct roce_qp *qp, enum roce_state to, const struct roce_attr *a
 		qp->requester.draining = true;
 	qp->state = to;
 	return 0;
+}
+
+unsigned int
+roce_requests_flush(struct roce_qp *qp)
+{
+	struct roce_requester *req = &qp->requester;
+	unsigned int n;
+
+	for (n = 0; n < qp->budget && req->tail != req->head; n++) {
+		qp->counters->req_cqe_flush_error++;
+		qp->ops->complete(qp, roce_request_at(req, req->tail), RNIC_SYND_WR_FLUSHED);
+		req->tail++;
+	}
+	return n;
 }
 
 void

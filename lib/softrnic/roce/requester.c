@@ -4,7 +4,7 @@
  * The requester: packets out of posted requests, in the order of their PSNs, and back to the oldest unacknowledged one
  * when an answer does not come.
  */
-#include "softrnic/roce/machine_private.h"
+#include "softrnic/roce/data_private.h"
 
 /* Complete what the acknowledged PSNs cover, even if it could not be repeated: its first copy was not lost. */
 static void
@@ -194,39 +194,16 @@ static bool
 requester_send_data(struct roce_qp *qp, struct roce_request *request, uint64_t now)
 {
 	struct roce_requester *req = &qp->requester;
-	bool write = request->opcode == RNIC_WQE_RDMA_WRITE ||
-		     request->opcode == RNIC_WQE_RDMA_WRITE_IMM;
-	bool immediate =
-		request->opcode == RNIC_WQE_SEND_IMM || request->opcode == RNIC_WQE_RDMA_WRITE_IMM;
-	bool first = req->sent == 0, last = req->sent + 1 == request->packets;
-	uint32_t offset = req->sent << qp->mtu_log;
+	bool last = req->sent + 1 == request->packets;
 	uint32_t flight = (req->psn - req->una) & ROCE_PSN_MASK;
 	struct iovec pieces[ROCE_PKT_PIECES];
 	struct roce_pkt pkt = { .pieces = pieces };
-	int count;
+	uint8_t syndrome;
 
-	pkt.length = last ? request->length - offset : 1u << qp->mtu_log;
-	if (pkt.length > 0) {
-		count = qp->ops->gather(qp, request, offset, pkt.length, pieces);
-		if (count < 0) {
-			request->syndrome = (uint8_t)-count;
-			return false;
-		}
-		pkt.count = (uint32_t)count;
-	}
-	pkt.opcode = write ? ROCE_WRITE_FIRST : ROCE_SEND_FIRST;
-	if (last) {
-		pkt.opcode += first ? ROCE_SEND_ONLY : ROCE_SEND_LAST;
-		pkt.opcode += immediate ? 1 : 0;
-		pkt.immediate = request->immediate;
-		pkt.solicited = request->solicited && (immediate || !write);
-	} else if (!first) {
-		pkt.opcode += ROCE_SEND_MIDDLE;
-	}
-	if (first && write) {
-		pkt.rkey = request->rkey;
-		pkt.va = request->va;
-		pkt.dma_length = request->length;
+	syndrome = roce_data_packet(qp, request, pieces, &pkt);
+	if (syndrome != 0) {
+		request->syndrome = syndrome;
+		return false;
 	}
 	req->since_ack_request++;
 	pkt.ack_request = last || flight + 1 >= qp->conf.window ||

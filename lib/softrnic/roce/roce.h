@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The reliable connection (RC) of a queue pair, pure: packets and the time come in as arguments, packets, memory
+ * The transport of a queue pair (RC, UC or UD), pure: packets and the time come in as arguments, packets, memory
  * accesses and completions go out through a table of operations. No bytes, no I/O, no clock. README.md tells the story.
  *
  * Who calls: the owner, one thread at a time for a QP. None of these functions blocks. An operation must not call
@@ -15,7 +15,7 @@
 #include "prm/cqe.h"
 #include "prm/wqe.h"
 
-/* QP states as the PRM counts them. RC never enters SQER. */
+/* QP states as the PRM counts them. RC never enters SQER: only UC's and UD's receives outlive a request that failed. */
 enum roce_state {
 	ROCE_RST = 0,
 	ROCE_INIT = 1,
@@ -64,8 +64,14 @@ struct roce_request {
 	uint8_t syndrome;
 	uint32_t length; /* of its data segments */
 	uint32_t immediate;
-	uint32_t rkey;
-	uint64_t va;
+	union {
+		uint32_t rkey;
+		uint32_t qkey; /* UD */
+	};
+	union {
+		uint64_t va;
+		uint32_t dest_qpn; /* UD */
+	};
 	uint64_t swap_add, compare; /* FETCH_ADD: swap_add alone */
 
 	/* The transport's, from when its first packet is due. */
@@ -80,8 +86,9 @@ struct roce_recv {
 	/* enum rnic_cqe_opcode, one of RNIC_CQE_RESPONDER_; undefined if it failed */
 	uint8_t opcode;
 	bool solicited;
-	uint32_t length;
+	uint32_t length; /* UD: with the 40 bytes of headers */
 	uint32_t immediate;
+	uint32_t source_qpn; /* UD */
 };
 
 struct roce_qp;
@@ -131,8 +138,18 @@ struct roce_ops {
 	void (*event)(struct roce_qp *qp, enum rnic_event event);
 };
 
+/* What the service types differ in. */
+struct roce_transport {
+	/* A packet came: roce_qp_receive(). */
+	void (*receive)(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now);
+	/* Of the requests, send at most qp->budget packets: how many. In SQER they are flushed. */
+	unsigned int (*send)(struct roce_qp *qp, uint64_t now);
+};
+extern const struct roce_transport roce_rc, roce_uc, roce_ud;
+
 struct roce_conf {
 	const struct roce_ops *ops;
+	const struct roce_transport *transport;
 	struct roce_counters *counters;
 	uint8_t requests_log; /* room for posted requests, at most 15 */
 	/* the most that attributes can ask for, at most ROCE_RD_ATOMIC_MAX */
@@ -146,9 +163,13 @@ struct roce_conf {
 #define ROCE_REQUESTS_LOG_MAX 15
 #define ROCE_WINDOW	      256
 
+/* Of a datagram's Q_Key: the QP's own is sent. */
+#define ROCE_QKEY_OWN 0x80000000u
+
+/* Of those that a transport does not have, any good value does. */
 struct roce_attr {
 	/* INIT to RTR */
-	uint16_t mtu; /* 256, 512, 1024, 2048, 4096 */
+	uint16_t mtu; /* 256, 512, 1024, 2048, 4096; UD: the longest datagram */
 	uint32_t dest_qpn;
 	uint32_t rq_psn;
 	/* INIT to RTR, SQD to SQD */
@@ -164,6 +185,8 @@ struct roce_attr {
 	/* every change but to RST and ERR */
 	uint8_t min_rnr_timer; /* code of AETH, at most 31 */
 	uint8_t access;	       /* enum roce_access */
+	uint32_t qkey;	       /* UD */
+	uint32_t source_qpn;   /* UD: what datagrams are said to come from */
 };
 
 /* A READ or atomic that the peer asked for, kept to answer it again. */
@@ -238,6 +261,7 @@ struct roce_qp {
 	unsigned int budget;	    /* of the poll under way */
 	const struct roce_ops *ops; /* of conf, as is the next: nearer */
 	struct roce_counters *counters;
+	struct roce_transport transport; /* the same, and a copy */
 	struct roce_requester requester;
 	struct roce_responder responder;
 	struct roce_attr attr;
@@ -268,11 +292,23 @@ int roce_qp_modify(struct roce_qp *qp, enum roce_state to, const struct roce_att
 struct roce_request *roce_qp_claim(struct roce_qp *qp);
 void roce_qp_post(struct roce_qp *qp);
 
+/* Do packets reach it, in its state? */
+static inline bool
+roce_qp_receives(const struct roce_qp *qp)
+{
+	return (unsigned int)qp->state - ROCE_RTR <= ROCE_SQD - ROCE_RTR;
+}
+
 /*
- * A packet for this QP, whose addresses, P_Key and transport the owner has checked. Copies what it takes of the
- * payload, completes, emits nothing: poll afterwards. Packets that fit no expectation are dropped.
+ * A packet for this QP, whose addresses, P_Key and Q_Key the owner has checked. Copies what it takes of the
+ * payload, completes, emits nothing: poll afterwards. Packets that fit no expectation are dropped, as are those of another
+ * transport. UD: the payload begins with the ROCE_GRH_BYTES of headers.
  */
-void roce_qp_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now);
+static inline void
+roce_qp_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
+{
+	qp->transport.receive(qp, pkt, now);
+}
 
 /*
  * Send what is due: answers, then requests, at most `budget` packets of each; look at the deadlines; flush at most

@@ -76,6 +76,7 @@ rocev2_recognize(const uint8_t *head, uint32_t bytes, struct rocev2_frame *frame
 	    !(type == SOFTRNIC_ETHERTYPE_IPV4 ? recognize_ipv4(head + at, frame)
 					      : recognize_ipv6(head + at, frame)))
 		return false;
+	frame->ip = head + at;
 	memcpy(frame->dmac, head, sizeof(frame->dmac));
 	memcpy(frame->smac, head + 6, sizeof(frame->smac));
 	frame->source_port = rocev2_get16(head + at + ip_bytes);

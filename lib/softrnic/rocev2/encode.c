@@ -165,14 +165,18 @@ void
 rocev2_encode_grh(const struct rocev2_frame *frame, const struct roce_pkt *pkt,
 		  uint8_t grh[ROCEV2_GRH_BYTES])
 {
+	bool ipv4 = rocev2_is_ipv4(frame);
 	uint32_t udp_bytes = rocev2_udp_bytes(pkt);
+	uint32_t bytes = ipv4 ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES;
+	uint8_t *at = grh + ROCEV2_GRH_BYTES - bytes;
 
-	if (rocev2_is_ipv4(frame)) {
-		memset(grh, 0, ROCEV2_GRH_BYTES - ROCEV2_IPV4_BYTES);
-		encode_ipv4(frame, udp_bytes, grh + ROCEV2_GRH_BYTES - ROCEV2_IPV4_BYTES);
-	} else {
-		encode_ipv6(frame, udp_bytes, grh);
-	}
+	memset(grh, 0, ROCEV2_GRH_BYTES - bytes);
+	if (frame->ip != NULL)
+		memcpy(at, frame->ip, bytes);
+	else if (ipv4)
+		encode_ipv4(frame, udp_bytes, at);
+	else
+		encode_ipv6(frame, udp_bytes, at);
 }
 
 uint16_t

@@ -42,6 +42,8 @@ struct rocev2_frame {
 	uint16_t pkey;
 	bool mig_req; /* real cards send 1, rxe 0 */
 	bool fecn, becn;
+	/* IP's header as it came, while the frame that was decoded is there; NULL: of a packet that has not been bytes */
+	const uint8_t *ip;
 };
 
 #endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Datagrams out: to where the WQE's address vector says, one packet each. */
+#include <rte_branch_prediction.h>
+
+#include "softrnic/engine/qp_av.h"
+#include "softrnic/engine/qp_datagram.h"
+#include "softrnic/engine/qp_emit.h"
+#include "softrnic/engine/qp_send.h"
+#include "softrnic/port/port.h"
+
+int
+softrnic_qp_gather_datagram(struct roce_qp *roce, const struct roce_request *req, uint32_t offset,
+			    uint32_t length, struct iovec *pieces)
+{
+	const struct softrnic *dev = softrnic_qp_of(roce)->dev;
+	uint32_t mtu = ROCE_MTU_MIN;
+
+	/* Of the MTUs that there are, the first with room for it must be one of the port's. */
+	while (mtu < length)
+		mtu *= 2;
+	if (unlikely(!softrnic_roce_mtu_fits(dev, mtu)))
+		return -RNIC_SYND_LOCAL_LENGTH;
+	return softrnic_qp_gather(roce, req, offset, length, pieces);
+}
+
+void
+softrnic_qp_emit_datagram(struct roce_qp *roce, const struct roce_pkt *pkt)
+{
+	const struct roce_requester *requests = &roce->requester;
+	struct softrnic_qp *qp = softrnic_qp_of(roce);
+	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)softrnic_qp_request_wqe(
+		qp, &requests->ring[requests->tail & requests->mask]);
+
+	softrnic_qp_av_path(qp->dev, qp, (const struct rnic_wqe_av *)(ctrl + 1));
+	softrnic_qp_emit(roce, pkt);
+}
