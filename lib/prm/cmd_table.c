@@ -69,6 +69,8 @@ const struct rnic_cmd_desc rnic_cmds[] = {
 	ALLOC(ALLOC_UAR),
 	DESTROY(DEALLOC_UAR),
 	CMD(ACCESS_REG, IN(access_reg_in), OUT(access_reg_out), .variant = RNIC_CMD_REGISTER),
+	CMD(ATTACH_TO_MCG, IN(mcg_in)),
+	CMD(DETACH_FROM_MCG, IN(mcg_in)),
 	PLAIN(NOP),
 	ALLOC(ALLOC_TRANSPORT_DOMAIN),
 	DESTROY(DEALLOC_TRANSPORT_DOMAIN),

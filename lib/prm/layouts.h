@@ -57,6 +57,7 @@
 	L(cqc, CQC)                                                 \
 	L(create_qp_in, CREATE_QP_IN)                               \
 	L(modify_qp_in, MODIFY_QP_IN)                               \
+	L(mcg_in, MCG_IN)                                           \
 	L(query_qp_out, QUERY_QP_OUT)                               \
 	L(qpc, QPC)                                                 \
 	L(ads, ADS)                                                 \

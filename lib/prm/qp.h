@@ -189,6 +189,13 @@ RNIC_INNER(create_qp_in, qpc, qpc, 0x18)
 RNIC_LAYOUT(modify_qp_in, MODIFY_QP_IN, 0x110)
 RNIC_INNER(modify_qp_in, qpc, qpc, 0x18)
 
+/* ATTACH_TO_MCG, DETACH_FROM_MCG: a queue pair and a group's address. */
+#define RNIC_MCG_IN_FIELDS(F)                       \
+	F(RNIC_MCG_IN_QPN, 0x08, 23, 0)             \
+	F(RNIC_MCG_IN_MULTICAST_GID_0, 0x10, 63, 0) \
+	F(RNIC_MCG_IN_MULTICAST_GID_1, 0x18, 63, 0)
+RNIC_LAYOUT(mcg_in, MCG_IN, 0x20)
+
 #define RNIC_QUERY_QP_OUT_FIELDS(F) F(RNIC_QUERY_QP_OUT_OPT_PARAM_MASK, 0x10, 31, 0)
 RNIC_LAYOUT(query_qp_out, QUERY_QP_OUT, 0x110)
 RNIC_INNER(query_qp_out, qpc, qpc, 0x18)

@@ -136,7 +136,7 @@ device_alloc(struct softrnic *dev)
 	if ((rc = softrnic_uar_init(dev)) != 0)
 		return rc;
 	if ((rc = softrnic_steering_init(dev)) != 0 || (rc = softrnic_port_init(dev)) != 0 ||
-	    (rc = softrnic_roce_addrs_init(dev)) != 0)
+	    (rc = softrnic_roce_addrs_init(dev)) != 0 || (rc = softrnic_mcgs_init(dev)) != 0)
 		return rc;
 	softrnic_caps_init(dev);
 	return 0;
@@ -145,6 +145,7 @@ device_alloc(struct softrnic *dev)
 static void
 device_free(struct softrnic *dev)
 {
+	softrnic_mcgs_fini(dev);
 	softrnic_roce_addrs_fini(dev);
 	softrnic_steering_fini(dev);
 	softrnic_uar_fini(dev);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "ctl_refuse.h"
+#include "driver/qp.h"
 #include "prm/cmd_table.h"
 /* Commands, and how many objects there may be, are taken from the device's tables, so that none is left out. */
 #include "softrnic/base/device.h"
@@ -49,6 +50,7 @@ static const struct {
 	{ RNIC_CMD_RTS2SQD_QP, RNIC_STATUS_BAD_RES_STATE },
 	{ RNIC_CMD_SQD_RTS_QP, RNIC_STATUS_BAD_RES_STATE },
 	{ RNIC_CMD_DESTROY_RMP, RNIC_STATUS_BAD_RES },
+	{ RNIC_CMD_DETACH_FROM_MCG, RNIC_STATUS_BAD_RES },
 };
 
 #define ONCE (sizeof(once) / sizeof(once[0]))
@@ -287,7 +289,7 @@ static void
 unknown_opcodes(void **state)
 {
 	static const uint16_t unknown[] = { 0x000, 0x0ff, 0x106, 0x10c, 0x10d, 0x50d, 0x510,
-					    0x700, 0x762, 0x806, 0x910, 0xa04, 0xb00, 0xffff };
+					    0x700, 0x762, 0x808, 0x910, 0xa04, 0xb00, 0xffff };
 	uint8_t in[64] = { 0 };
 
 	for (unsigned int i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
@@ -385,6 +387,7 @@ nothing_is_left_when_all_is_destroyed(void **state)
 		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_RTS] },
 		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_SQER] },
 		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_SQD] },
+		{ RNIC_CMD_DESTROY_QP, w->datagram },
 		{ RNIC_CMD_DESTROY_RMP, w->rmp },
 		{ RNIC_CMD_DESTROY_RMP, w->loose_rmp },
 		{ RNIC_CMD_DESTROY_TIS, w->tis },
@@ -405,12 +408,14 @@ nothing_is_left_when_all_is_destroyed(void **state)
 	};
 
 	destroy_flows(w);
+	assert_int_equal(
+		drv_mcg(&w->hn.drv, RNIC_CMD_DETACH_FROM_MCG, w->datagram, world_group_gid), 0);
 	for (unsigned int i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		assert_int_equal(hn_destroy(&w->hn, order[i].opcode, order[i].number), 0);
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 	/* And by reset, whatever is there. */
 	world_populate(w);
-	assert_int_equal(ctl_stats(&w->hn).objects, 33);
+	assert_int_equal(ctl_stats(&w->hn).objects, 34);
 	softrnic_reset(w->hn.dev);
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 }

@@ -160,6 +160,7 @@ good_qp(struct world *w, void *in)
 }
 
 const uint8_t world_gid[16] = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 };
+const uint8_t world_group_gid[16] = { 0xff, 0x15, [15] = 7 };
 const uint8_t world_peer_gid[16] = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 2 };
 
 /* Everything that a driver could say; a change takes what it takes. Each value is another one than 0. */
@@ -343,6 +344,9 @@ good_rdma_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_QUERY_QP:
 	case RNIC_CMD_2ERR_QP:
 	case RNIC_CMD_2RST_QP: return number_in(in, w->qps[RNIC_QP_STATE_RTS]);
+	case RNIC_CMD_ATTACH_TO_MCG:
+	case RNIC_CMD_DETACH_FROM_MCG:
+		return drv_mcg_fill(in, opcode, w->datagram, world_group_gid);
 	case RNIC_CMD_CREATE_RMP: return good_rmp(w, in);
 	case RNIC_CMD_MODIFY_RMP: return drv_rmp_limit_fill(in, w->rmp, 2);
 	case RNIC_CMD_DESTROY_RMP: return number_in(in, w->loose_rmp);
@@ -566,7 +570,7 @@ world_qp_raise(struct world *w, uint32_t qpn, enum rnic_qp_state from, enum rnic
 	}
 }
 
-/* One of datagrams, a request of which has failed: no command brings it there. */
+/* Two of datagrams; of one a request has failed, where no command brings it. */
 static void
 populate_datagrams(struct world *w)
 {
@@ -576,7 +580,11 @@ populate_datagrams(struct world *w)
 	rnic_qpc_set(rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP)), RNIC_QPC_ST,
 		     RNIC_QP_ST_UD);
 	assert_int_equal(world_run(w, qpn), RNIC_STATUS_OK);
+	assert_int_equal(world_run(w, &w->datagram), RNIC_STATUS_OK);
 	world_qp_raise(w, *qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_RTS);
+	world_qp_raise(w, w->datagram, RNIC_QP_STATE_RST, RNIC_QP_STATE_RTS);
+	assert_int_equal(drv_mcg(&w->hn.drv, RNIC_CMD_ATTACH_TO_MCG, w->datagram, world_group_gid),
+			 0);
 	qp = softrnic_object_get(w->hn.dev, SOFTRNIC_QP, *qpn);
 	assert_non_null(qp);
 	softrnic_lock(w->hn.poller);

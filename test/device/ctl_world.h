@@ -20,7 +20,8 @@ struct world {
 	uint32_t loose_pd, loose_td, loose_uar, loose_counter, loose_table, loose_group;
 	/* in each state that commands lead to; that of RST has its receive WQEs in rmp */
 	uint32_t qps[RNIC_QP_STATE_SQD + 1], rmp, loose_rmp;
-	uint64_t memory; /* 64 KiB */
+	uint32_t datagram; /* a QP of datagrams in RTS, and in the group */
+	uint64_t memory;   /* 64 KiB */
 	/* a command that a test changes, see world_good() */
 	uint8_t in[IN_ROOM];
 	uint32_t in_bytes;
@@ -28,7 +29,7 @@ struct world {
 
 /* GIDs: ours, of this index of the table, and the peer's. */
 #define WORLD_GID_INDEX 3
-extern const uint8_t world_gid[16], world_peer_gid[16];
+extern const uint8_t world_gid[16], world_peer_gid[16], world_group_gid[16];
 
 /* Until the next world is made, its device does and refuses what these parts of cards do, up to NULL; NULL: nothing. */
 struct softrnic_like_part;

@@ -114,6 +114,27 @@ drv_qp_modify(struct drv *drv, uint16_t opcode, uint32_t qpn, uint32_t options,
 	return drv_execute(drv, &in, drv_qp_modify_fill(&in, opcode, qpn, options, attr), NULL);
 }
 
+uint32_t
+drv_mcg_fill(void *in, uint16_t opcode, uint32_t qpn, const uint8_t gid[16])
+{
+	struct rnic_be64 half[2];
+
+	memcpy(half, gid, sizeof(half));
+	drv_head(in, opcode, 0);
+	rnic_mcg_in_set(in, RNIC_MCG_IN_QPN, qpn);
+	rnic_mcg_in_set(in, RNIC_MCG_IN_MULTICAST_GID_0, rnic_be64_to_cpu(half[0]));
+	rnic_mcg_in_set(in, RNIC_MCG_IN_MULTICAST_GID_1, rnic_be64_to_cpu(half[1]));
+	return sizeof(struct rnic_mcg_in);
+}
+
+int
+drv_mcg(struct drv *drv, uint16_t opcode, uint32_t qpn, const uint8_t gid[16])
+{
+	struct rnic_mcg_in in = { 0 };
+
+	return drv_execute(drv, &in, drv_mcg_fill(&in, opcode, qpn, gid), NULL);
+}
+
 int
 drv_qp_query(struct drv *drv, uint32_t qpn, struct rnic_qpc *qpc)
 {

@@ -47,6 +47,9 @@ uint32_t drv_qp_modify_fill(void *in, uint16_t opcode, uint32_t qpn, uint32_t op
 /* attr NULL: 2ERR_QP and 2RST_QP, which are told nothing. */
 int drv_qp_modify(struct drv *drv, uint16_t opcode, uint32_t qpn, uint32_t options,
 		  const struct drv_qp_attr *attr);
+/* opcode: ATTACH_TO_MCG, DETACH_FROM_MCG. */
+uint32_t drv_mcg_fill(void *in, uint16_t opcode, uint32_t qpn, const uint8_t gid[16]);
+int drv_mcg(struct drv *drv, uint16_t opcode, uint32_t qpn, const uint8_t gid[16]);
 int drv_qp_query(struct drv *drv, uint32_t qpn, struct rnic_qpc *qpc);
 
 #endif

@@ -114,6 +114,8 @@ struct softrnic {
 	struct softrnic_steering *steering;    /* receive/steer.h: root tables */
 	struct softrnic_roce_addr *roce_addrs; /* SOFTRNIC_ROCE_ADDRS of them: GIDs */
 	uint32_t roce_addr_last;	       /* of them: that a packet came to */
+	struct softrnic_mcgs *mcgs;	       /* receive/mcg.c's own: groups of queue pairs */
+	uint32_t mcg_count;		       /* of them that there are */
 	uint8_t *roce_room;		       /* for a frame that is made of a packet */
 	uint64_t
 		roce_generation; /* of addresses and wires, ours and those of others: see softrnic_roce_changed() */

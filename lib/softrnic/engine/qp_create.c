@@ -137,6 +137,7 @@ qp_references(struct softrnic_qp *qp, int change)
 static void
 qp_free(struct softrnic *dev, struct softrnic_qp *qp)
 {
+	softrnic_mcg_leave(dev, qp);
 	if (dev->qp1 == qp)
 		dev->qp1 = NULL;
 	softrnic_qp_close(dev, qp);

@@ -13,6 +13,7 @@
 #include "softrnic/hca/l2.h"
 #include "softrnic/hca/like.h"
 #include "softrnic/receive/flow.h"
+#include "softrnic/receive/mcg.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/roce.h"
 #include "softrnic/receive/steer.h"
@@ -74,6 +75,9 @@ static const struct general_row general[] = {
 	{ GENERAL(RC), 1 },
 	{ GENERAL(UC), 1 },
 	{ GENERAL(UD), 1 },
+	{ GENERAL(BLOCK_LB_MC), 1 },
+	{ GENERAL(LOG_MAX_MCG), SOFTRNIC_LOG_MAX_MCG },
+	{ GENERAL(MAX_QP_MCG), SOFTRNIC_MAX_QP_MCG },
 	{ GENERAL(ATOMIC), 1 },
 	{ GENERAL(LOG_MAX_QP_SZ), SOFTRNIC_LOG_MAX_QP_SIZE },
 	{ GENERAL(LOG_MAX_SRQ_SZ), SOFTRNIC_LOG_MAX_RMP_SIZE },

@@ -20,6 +20,7 @@
 #include "softrnic/memory/mkey.h"
 #include "softrnic/receive/flow.h"
 #include "softrnic/receive/fte.h"
+#include "softrnic/receive/mcg.h"
 #include "softrnic/receive/rmp.h"
 #include "softrnic/receive/rq.h"
 #include "softrnic/receive/rqt.h"
@@ -90,6 +91,8 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	READY(ALLOC_UAR, 8, alloc_uar),
 	READY(DEALLOC_UAR, IN(object_in), dealloc_uar),
 	BOOTED(ACCESS_REG, IN(access_reg_in), access_reg),
+	READY(ATTACH_TO_MCG, IN(mcg_in), attach_to_mcg),
+	READY(DETACH_FROM_MCG, IN(mcg_in), detach_from_mcg),
 	BRINGUP(NOP, 8, nop),
 	READY(ALLOC_TRANSPORT_DOMAIN, 8, alloc_transport_domain),
 	READY(DEALLOC_TRANSPORT_DOMAIN, IN(object_in), dealloc_transport_domain),

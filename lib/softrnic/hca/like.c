@@ -128,7 +128,6 @@ static const struct softrnic_like_part part_no_ts = {
 
 static const char tables[] = "the size of our tables";
 static const char no_dc[] = "no dynamically connected transport";
-static const char no_groups[] = "no multicast of queue pairs";
 static const char no_switch[] = "no switch of virtual ports";
 static const char no_lro[] = "no large receives";
 static const char no_tunnels[] = "no offloads within tunnels";
@@ -187,6 +186,8 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	G_OWN(LOG_MAX_TIS, 23, 23, tables),
 	G_OWN(LOG_MAX_RMP, 23, 23, tables),
 	G_OWN(LOG_MAX_RQT, 16, 16, tables),
+	G_OWN(MAX_QP_MCG, 48, 48, tables),
+	G_OWN(LOG_MAX_MCG, 21, 21, tables),
 	G_OWN(MAX_QP_CNT, 255, 255, tables),
 	G_OWN(LOG_MAX_VLAN_LIST, 12, 12, tables),
 	G_OWN(LOG_MAX_CURRENT_MC_LIST, 14, 14, tables),
@@ -225,9 +226,6 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	G_NOT(CQ_EQ_REMAP, 1, "a CQ keeps its EQ"),
 	G_NOT(SCQE_BREAK_MODERATION, 1, no_moderation),
 	G_NOT(CQ_PERIOD_START_FROM_CQE, 1, no_moderation),
-	G_NOT(BLOCK_LB_MC, 1, no_groups),
-	G_NOT(MAX_QP_MCG, 48, no_groups),
-	G_NOT(LOG_MAX_MCG, 21, no_groups),
 	G_NOT(EXPONENTIAL_BACKOFF, 1, "timeouts stay the same"),
 	G_NOT(CD, 1, "no queues that order others"),
 	G_NOT(APM, 1, "no alternate paths"),

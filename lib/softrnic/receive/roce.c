@@ -6,6 +6,7 @@
 #include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
 #include "softrnic/port/port.h"
+#include "softrnic/receive/mcg.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/qp_datagram.h"
 #include "softrnic/receive/roce.h"
@@ -34,11 +35,26 @@ roce_addr_fits(const struct softrnic_roce_addr *addr, const struct rocev2_frame 
 	       (addr->tagged ? addr->vlan : 0) == roce_vlan(head);
 }
 
+/* Of a group there is no entry: it is on each VLAN that some address is on. */
+static bool
+roce_vlan_is_ours(const struct softrnic *dev, const struct rocev2_frame *head)
+{
+	const struct softrnic_roce_addr *addr = dev->roce_addrs;
+
+	for (uint32_t i = 0; i < SOFTRNIC_ROCE_ADDRS; i++, addr++) {
+		if (addr->valid && (addr->tagged ? addr->vlan : 0) == roce_vlan(head))
+			return true;
+	}
+	return false;
+}
+
 bool
 softrnic_roce_takes(struct softrnic *dev, const struct rocev2_frame *head)
 {
-	if (!dev->port.roce_enabled || !softrnic_eth_own_address(&dev->port, head->dmac))
+	if (!dev->port.roce_enabled)
 		return false;
+	if (!softrnic_eth_own_address(&dev->port, head->dmac))
+		return softrnic_mcg_takes(dev, head) && roce_vlan_is_ours(dev, head);
 	/* Most come to the address that the one before came to. */
 	if (roce_addr_fits(&dev->roce_addrs[dev->roce_addr_last], head))
 		return true;
@@ -109,7 +125,49 @@ roce_deliver(struct softrnic *dev, const struct rocev2_frame *head, const struct
 	softrnic_qp_activate(dev, qp);
 }
 
-static inline void
+/* Sent by one of our own addresses, as far as it says. */
+static bool
+roce_is_from_us(const struct softrnic *dev, const struct rocev2_frame *head)
+{
+	for (uint32_t i = 0; i < SOFTRNIC_ROCE_ADDRS; i++) {
+		if (dev->roce_addrs[i].valid &&
+		    memcmp(dev->roce_addrs[i].gid, head->sgid, sizeof(head->sgid)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* To a group: each member has it, or not, by itself. */
+static __attribute__((noinline)) void
+roce_deliver_group(struct softrnic *dev, const struct rocev2_frame *head,
+		   const struct roce_pkt *pkt)
+{
+	const struct softrnic_mcg *group = softrnic_mcg_find(dev, head->dgid);
+	const struct softrnic_mcg_member *member;
+	struct softrnic_qp *qp;
+
+	if (group == NULL || pkt->dest_qpn != SOFTRNIC_MCG_QPN) {
+		dev->stats.roce_unknown_qp++;
+		return;
+	}
+	if (ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_UD) {
+		dev->stats.roce_dropped++;
+		return;
+	}
+	LIST_FOREACH(member, &group->members, group_link) {
+		qp = member->qp;
+		if (qp->block_lb_mc && pkt->source_qpn == qp->object.number &&
+		    roce_is_from_us(dev, head))
+			continue;
+		softrnic_spend(dev, 1);
+		if (roce_qp_receives(&qp->roce))
+			softrnic_qp_datagram_receive(dev, qp, head, pkt);
+		else
+			dev->stats.roce_dropped++;
+	}
+}
+
+static inline enum softrnic_eth_class
 roce_count(struct softrnic *dev, const uint8_t *dmac, uint32_t bytes)
 {
 	struct softrnic_port_counters *counters = &dev->port.counters;
@@ -120,11 +178,14 @@ roce_count(struct softrnic *dev, const uint8_t *dmac, uint32_t bytes)
 	softrnic_port_count_length(&dev->port, bytes);
 	counters->rx_rdma_packets[class]++;
 	counters->rx_rdma_bytes[class] += bytes;
+	return class;
 }
 
 void
 softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
+	enum softrnic_eth_class class;
+
 	/* A function without a driver takes nothing. */
 	if (unlikely(dev->state != SOFTRNIC_HCA_READY || dev->dead)) {
 		dev->stats.rx_unmatched++;
@@ -135,12 +196,13 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 		dev->stats.rx_errors++;
 		return;
 	}
-	roce_count(dev, frame->head->dmac, frame->bytes);
-	if (unlikely(frame->corrupt)) {
+	class = roce_count(dev, frame->head->dmac, frame->bytes);
+	if (unlikely(frame->corrupt))
 		dev->stats.roce_icrc_errors++;
-		return;
-	}
-	roce_deliver(dev, frame->head, frame->pkt);
+	else if (unlikely(class != SOFTRNIC_ETH_UNICAST))
+		roce_deliver_group(dev, frame->head, frame->pkt);
+	else
+		roce_deliver(dev, frame->head, frame->pkt);
 }
 
 bool
@@ -156,15 +218,18 @@ softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *f
 {
 	struct iovec payload[ROCE_PKT_PIECES];
 	struct rocev2_frame addresses;
+	enum softrnic_eth_class class;
 	struct roce_pkt pkt;
 
 	if (!softrnic_roce_recognize(dev, head, frame->length, &addresses))
 		return false;
-	roce_count(dev, head, frame->length);
+	class = roce_count(dev, head, frame->length);
 	switch (rocev2_decode(head, frame->pieces, frame->length, &addresses, &pkt, payload)) {
 	case ROCEV2_GOOD:
 		if (pkt.opcode == ROCE_CNP)
 			dev->stats.roce_cnps++;
+		else if (class != SOFTRNIC_ETH_UNICAST)
+			roce_deliver_group(dev, &addresses, &pkt);
 		else
 			roce_deliver(dev, &addresses, &pkt);
 		break;

@@ -18,7 +18,9 @@ softrnic_roce_route(struct softrnic *dev, const struct rocev2_frame *head)
 {
 	struct softrnic *peer = dev->peer;
 
-	if (softrnic_roce_takes(dev, head))
+	/* To a group it goes out in any case. */
+	if (softrnic_eth_class(head->dmac) == SOFTRNIC_ETH_UNICAST &&
+	    softrnic_roce_takes(dev, head))
 		return peer == dev && dev->conf.bytes ? SOFTRNIC_ROCE_BYTES : SOFTRNIC_ROCE_SELF;
 	if (peer != NULL && !dev->conf.bytes && softrnic_roce_takes(peer, head))
 		return SOFTRNIC_ROCE_PEER;
