@@ -427,7 +427,7 @@ capabilities_follow_the_recipe(void **state)
 
 /* What drivers of RDMA look for, Linux's and ours. */
 static void
-capabilities_of_reliable_connections(void **state)
+capabilities_of_queue_pairs(void **state)
 {
 	struct hn *hn = *state;
 	struct rnic_general_cap cap;
@@ -443,8 +443,12 @@ capabilities_of_reliable_connections(void **state)
 		assert_int_equal(GET(ROCE), 1);
 		assert_int_equal(GET(RC), 1);
 		assert_int_equal(GET(ATOMIC), 1);
-		assert_int_equal(GET(UC), 0);
-		assert_int_equal(GET(UD), 0);
+		assert_int_equal(GET(UC), 1);
+		assert_int_equal(GET(UD), 1);
+		assert_int_equal(GET(SET_DETH_SQPN), 0);
+		assert_int_equal(GET(LOG_MAX_MCG), 12);
+		assert_int_equal(GET(MAX_QP_MCG), 240);
+		assert_int_equal(GET(BLOCK_LB_MC), 1);
 		assert_int_equal(GET(XRC), 0);
 		assert_int_equal(GET(LOG_MAX_QP), 13);
 		assert_int_equal(GET(LOG_MAX_QP_SZ), 15);
@@ -711,7 +715,7 @@ main(void)
 		T(bad_pages_are_refused_as_a_whole),
 		T(pages_at_run_time_by_event),
 		T(capabilities_follow_the_recipe),
-		T(capabilities_of_reliable_connections),
+		T(capabilities_of_queue_pairs),
 		T(atomics_in_the_order_of_the_host),
 		T(blueflame_is_offered_when_asked_for),
 		T(set_hca_cap_within_the_maximum),

@@ -291,7 +291,10 @@ test_numbers_and_addresses(void **state)
 {
 	const struct softrnic_stats *stats;
 	const uint64_t *rdma;
+	const struct qw_attr attr = qw_attr();
 	uint8_t other[16], wrong[6];
+	struct qw_qp_conf conf;
+	struct qw_qp rc;
 	struct many m;
 
 	(void)state;
@@ -303,12 +306,18 @@ test_numbers_and_addresses(void **state)
 	arrive(&m, UD_SEND, m.two->b.qpn, gid_v4, mac_v4, 0);
 	arrive(&m, UD_SEND, 1, gid_v4, mac_v4, 0);
 	assert_int_equal(stats->roce_unknown_qp, 2);
-	arrive(&m, UD_SEND, GROUP, m.two->b.end->gid, m.two->b.end->mac, 0);
+	conf = qw_two_qp_conf(m.two, true);
+	assert_int_equal(qw_qp_create(m.two->b.end, &rc, &conf), 0);
+	qw_connect(&rc, &rc, &attr);
+	arrive(&m, ROCE_SEND_ONLY, rc.qpn, gid_v4, mac_v4, 0);
 	assert_int_equal(stats->roce_unknown_qp, 3);
+	assert_int_equal(stats->roce_source_errors, 0);
+	arrive(&m, UD_SEND, GROUP, m.two->b.end->gid, m.two->b.end->mac, 0);
+	assert_int_equal(stats->roce_unknown_qp, 4);
 	/* Connections have no groups. */
 	arrive(&m, ROCE_SEND_ONLY, GROUP, gid_v4, mac_v4, 0);
 	assert_int_equal(stats->roce_dropped, 1);
-	assert_int_equal(rdma[0] + rdma[1], 4);
+	assert_int_equal(rdma[0] + rdma[1], 5);
 	/* Not the group's MAC address; not one that we are in; not a VLAN of ours: Ethernet's. */
 	memcpy(wrong, mac_v4, 6);
 	wrong[3] |= 0x80;
@@ -319,7 +328,7 @@ test_numbers_and_addresses(void **state)
 	wrong[5] ^= 1;
 	arrive(&m, UD_SEND, GROUP, other, wrong, 0);
 	arrive(&m, UD_SEND, GROUP, gid_v4, mac_v4, 5);
-	assert_int_equal(rdma[0] + rdma[1], 4);
+	assert_int_equal(rdma[0] + rdma[1], 5);
 	qw_expect_nothing(&m.two->b_recv);
 	/* With all of it right. */
 	arrive(&m, UD_SEND, GROUP, gid_v4, mac_v4, 0);

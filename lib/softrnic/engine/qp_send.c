@@ -171,13 +171,13 @@ qp_wqe_data(const uint8_t *wqe, uint32_t at, uint32_t length, bool may_inline, u
 
 /* What the WQE asks for; 0 or a syndrome. */
 static inline uint8_t
-qp_wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length,
+qp_wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length, uint8_t data,
 	       struct roce_request *req)
 {
 	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqe;
 	const struct rnic_wqe_raddr *raddr = (const struct rnic_wqe_raddr *)(ctrl + 1);
 	const struct rnic_wqe_atomic *atomic = (const struct rnic_wqe_atomic *)(raddr + 1);
-	uint8_t data = qp->data_at[req->opcode], syndrome;
+	uint8_t syndrome;
 
 	if (length == 0 || rnic_be32_to_cpu(ctrl->qpn_ds) >> 8 != qp->object.number || data == 0 ||
 	    length < data * RNIC_WQE_DS_BYTES)
@@ -221,8 +221,8 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 	uint32_t available, blocks, length;
 	const struct rnic_wqe_ctrl *ctrl;
 	struct roce_request *req;
+	uint8_t *wqe, data;
 	unsigned int n;
-	uint8_t *wqe;
 
 	if (qp->no_sq || qp->sq_failed)
 		return 0;
@@ -243,9 +243,10 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 		*req = (struct roce_request){
 			.opcode = (uint8_t)rnic_be32_to_cpu(ctrl->opmod_idx_opcode),
 		};
-		req->syndrome = qp_wqe_request(qp, wqe, length, req);
-		req->cookie = QP_COOKIE(qp->sq_consumer, qp->data_at[req->opcode],
-					length / RNIC_WQE_DS_BYTES, ctrl->fm_ce_se);
+		data = qp->data_at[req->opcode];
+		req->syndrome = qp_wqe_request(qp, wqe, length, data, req);
+		req->cookie = QP_COOKIE(qp->sq_consumer, data, length / RNIC_WQE_DS_BYTES,
+					ctrl->fm_ce_se);
 		roce_qp_post(&qp->roce);
 		softrnic_bf_audit_executed(&qp->bf_audit, wqe, length, qp->sq_consumer,
 					   qp->sq_log_size);

@@ -78,53 +78,6 @@ roce_path_fits(const struct softrnic *dev, const struct softrnic_qp *qp,
 
 /* ---- To its queue pair ---- */
 
-/* Not for a connection that is there: a datagram, or nobody's. */
-static __attribute__((noinline)) void
-roce_deliver_datagram(struct softrnic *dev, struct softrnic_qp *qp, const struct rocev2_frame *head,
-		      const struct roce_pkt *pkt)
-{
-	/* By its own number, which none but QP1's owner knows, nobody reaches it. */
-	if (pkt->dest_qpn == RNIC_QP1_QPN)
-		qp = dev->qp1;
-	else if (qp == dev->qp1)
-		qp = NULL;
-	if (qp == NULL)
-		dev->stats.roce_unknown_qp++;
-	else if (ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_UD || !softrnic_qp_is_datagram(qp) ||
-		 !roce_qp_receives(&qp->roce))
-		dev->stats.roce_dropped++;
-	else
-		softrnic_qp_datagram_receive(dev, qp, head, pkt);
-}
-
-static void
-roce_deliver(struct softrnic *dev, const struct rocev2_frame *head, const struct roce_pkt *pkt)
-{
-	struct softrnic_qp *qp = softrnic_object_get(dev, SOFTRNIC_QP, pkt->dest_qpn);
-	uint32_t done;
-
-	if (unlikely(qp == NULL || ROCE_TRANSPORT(pkt->opcode) != qp->connection ||
-		     !roce_qp_receives(&qp->roce))) {
-		roce_deliver_datagram(dev, qp, head, pkt);
-		return;
-	}
-	if (unlikely(!roce_path_fits(dev, qp, head))) {
-		dev->stats.roce_source_errors++;
-		return;
-	}
-	if (unlikely(!softrnic_roce_pkey_fits(head->pkey))) {
-		dev->stats.roce_pkey_errors++;
-		return;
-	}
-	done = qp->roce.requester.tail;
-	roce_qp_receive(&qp->roce, pkt, dev->now);
-	/* One answer may end hundreds of requests, each with a completion. */
-	done = qp->roce.requester.tail - done;
-	if (unlikely(done > COMPLETIONS_FREE))
-		softrnic_spend(dev, done / 2);
-	softrnic_qp_activate(dev, qp);
-}
-
 /* Sent by one of our own addresses, as far as it says. */
 static bool
 roce_is_from_us(const struct softrnic *dev, const struct rocev2_frame *head)
@@ -138,7 +91,7 @@ roce_is_from_us(const struct softrnic *dev, const struct rocev2_frame *head)
 }
 
 /* To a group: each member has it, or not, by itself. */
-static __attribute__((noinline)) void
+static void
 roce_deliver_group(struct softrnic *dev, const struct rocev2_frame *head,
 		   const struct roce_pkt *pkt)
 {
@@ -167,7 +120,62 @@ roce_deliver_group(struct softrnic *dev, const struct rocev2_frame *head,
 	}
 }
 
-static inline enum softrnic_eth_class
+/* Not for a connection that is there: a datagram, or nobody's. */
+static __attribute__((noinline)) void
+roce_deliver_datagram(struct softrnic *dev, struct softrnic_qp *qp, const struct rocev2_frame *head,
+		      const struct roce_pkt *pkt)
+{
+	if (softrnic_eth_class(head->dmac) != SOFTRNIC_ETH_UNICAST) {
+		roce_deliver_group(dev, head, pkt);
+		return;
+	}
+	/* By its own number, which none but QP1's owner knows, nobody reaches it. */
+	if (pkt->dest_qpn == RNIC_QP1_QPN)
+		qp = dev->qp1;
+	else if (qp == dev->qp1)
+		qp = NULL;
+	if (qp == NULL)
+		dev->stats.roce_unknown_qp++;
+	else if (ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_UD || !softrnic_qp_is_datagram(qp) ||
+		 !roce_qp_receives(&qp->roce))
+		dev->stats.roce_dropped++;
+	else
+		softrnic_qp_datagram_receive(dev, qp, head, pkt);
+}
+
+static void
+roce_deliver(struct softrnic *dev, const struct rocev2_frame *head, const struct roce_pkt *pkt)
+{
+	struct softrnic_qp *qp = softrnic_object_get(dev, SOFTRNIC_QP, pkt->dest_qpn);
+	uint32_t done;
+
+	if (unlikely(qp == NULL || ROCE_TRANSPORT(pkt->opcode) != qp->connection ||
+		     !roce_qp_receives(&qp->roce))) {
+		roce_deliver_datagram(dev, qp, head, pkt);
+		return;
+	}
+	if (unlikely(!roce_path_fits(dev, qp, head))) {
+		/* A group's address goes with the number of groups alone. */
+		if (softrnic_eth_class(head->dmac) != SOFTRNIC_ETH_UNICAST)
+			dev->stats.roce_unknown_qp++;
+		else
+			dev->stats.roce_source_errors++;
+		return;
+	}
+	if (unlikely(!softrnic_roce_pkey_fits(head->pkey))) {
+		dev->stats.roce_pkey_errors++;
+		return;
+	}
+	done = qp->roce.requester.tail;
+	roce_qp_receive(&qp->roce, pkt, dev->now);
+	/* One answer may end hundreds of requests, each with a completion. */
+	done = qp->roce.requester.tail - done;
+	if (unlikely(done > COMPLETIONS_FREE))
+		softrnic_spend(dev, done / 2);
+	softrnic_qp_activate(dev, qp);
+}
+
+static inline void
 roce_count(struct softrnic *dev, const uint8_t *dmac, uint32_t bytes)
 {
 	struct softrnic_port_counters *counters = &dev->port.counters;
@@ -178,14 +186,11 @@ roce_count(struct softrnic *dev, const uint8_t *dmac, uint32_t bytes)
 	softrnic_port_count_length(&dev->port, bytes);
 	counters->rx_rdma_packets[class]++;
 	counters->rx_rdma_bytes[class] += bytes;
-	return class;
 }
 
 void
 softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
-	enum softrnic_eth_class class;
-
 	/* A function without a driver takes nothing. */
 	if (unlikely(dev->state != SOFTRNIC_HCA_READY || dev->dead)) {
 		dev->stats.rx_unmatched++;
@@ -196,13 +201,12 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 		dev->stats.rx_errors++;
 		return;
 	}
-	class = roce_count(dev, frame->head->dmac, frame->bytes);
-	if (unlikely(frame->corrupt))
+	roce_count(dev, frame->head->dmac, frame->bytes);
+	if (unlikely(frame->corrupt)) {
 		dev->stats.roce_icrc_errors++;
-	else if (unlikely(class != SOFTRNIC_ETH_UNICAST))
-		roce_deliver_group(dev, frame->head, frame->pkt);
-	else
-		roce_deliver(dev, frame->head, frame->pkt);
+		return;
+	}
+	roce_deliver(dev, frame->head, frame->pkt);
 }
 
 bool
@@ -218,18 +222,15 @@ softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *f
 {
 	struct iovec payload[ROCE_PKT_PIECES];
 	struct rocev2_frame addresses;
-	enum softrnic_eth_class class;
 	struct roce_pkt pkt;
 
 	if (!softrnic_roce_recognize(dev, head, frame->length, &addresses))
 		return false;
-	class = roce_count(dev, head, frame->length);
+	roce_count(dev, head, frame->length);
 	switch (rocev2_decode(head, frame->pieces, frame->length, &addresses, &pkt, payload)) {
 	case ROCEV2_GOOD:
 		if (pkt.opcode == ROCE_CNP)
 			dev->stats.roce_cnps++;
-		else if (class != SOFTRNIC_ETH_UNICAST)
-			roce_deliver_group(dev, &addresses, &pkt);
 		else
 			roce_deliver(dev, &addresses, &pkt);
 		break;
