@@ -6,10 +6,11 @@
  * poisoned, and each access of the devices is audited.
  *
  *   byte 0    bit 0: a pair wire, not a loop; 1: the wire has faults; 2: the far end takes from a pool; 3: the reserved key is
- *             allowed; 4: IPv6; 6: packets go as bytes; bits 5..7: the MTU
+ *             allowed; 4: IPv6; 6: packets go as bytes; bits 5..7: service type and MTU
  *   then operations, each: u8 enum op, its operands
  */
 
+#include "driver/qp.h"
 #include "driver/rmp.h"
 #include "qp_world.h"
 #include "fuzz_device.h"
@@ -18,8 +19,12 @@
 #include "softrnic/memory/tpt.h"
 
 enum op {
-	OP_SEND, /* u8 what, u8 fm_ce_se, u8 segments, then each; a remote segment and operands where the opcode has them */
-	OP_RECV, /* u8 segments, then each: a receive WQE of the far end */
+	/*
+	 * u8 what, u8 fm_ce_se, u8 segments, then each; a remote segment and operands where the opcode has them. Datagrams, if
+	 * what is less than 0xf0: once more what and fm_ce_se, which byte of the vector is another, and segments
+	 */
+	OP_SEND,
+	OP_RECV,	/* u8 segments, then each: a receive WQE of the far end */
 	OP_SQ_BYTES,	/* u8 WQEBB, u8 offset, u8 bytes, the bytes */
 	OP_RQ_BYTES,	/* the same, of the far end's receive ring, or its pool */
 	OP_SQ_RECORD,	/* u16: the counter as it is written, and a doorbell */
@@ -45,6 +50,9 @@ static const uint32_t island_bytes[ISLANDS] = { 64, 8, 1024, 9000, 4096, 300 };
 #define LOG_STRIDE 6
 #define WQE_MAX	   63u /* units of 16 bytes */
 
+static const uint8_t group[16] = { 0xff, 0x15, [15] = 9 };
+static const uint8_t group_mac[6] = { 0x33, 0x33, 0, 0, 0, 9 };
+
 enum key {
 	KEY_WHOLE,
 	KEY_READ, /* may not be written by */
@@ -60,7 +68,7 @@ struct world {
 	struct dp_cq cqs[4]; /* of a: send, receive; of b */
 	struct qw_qp a, b;
 	struct qw_srq srq;
-	bool pool;
+	bool pool, datagrams;
 	struct qw_attr attr;
 	uint8_t *islands[2][ISLANDS]; /* of a's end, of b's */
 	uint32_t keys[2][KEYS];
@@ -114,7 +122,18 @@ world_open(struct world *w, uint8_t flags)
 				.ipv6 = (flags & 0x10) != 0,
 				.bytes = (flags & 0x40) != 0,
 				.seed = 1 };
-	struct qw_qp_conf qp = { .log_sq = LOG_SQ,
+	/* The type, and how long packets are: RC has most lengths, the others the largest. */
+	static const struct {
+		enum rnic_qp_st st;
+		enum rnic_qp_mtu mtu;
+	} kinds[8] = {
+		{ RNIC_QP_ST_RC, RNIC_QP_MTU_256 },  { RNIC_QP_ST_RC, RNIC_QP_MTU_512 },
+		{ RNIC_QP_ST_RC, RNIC_QP_MTU_1024 }, { RNIC_QP_ST_RC, RNIC_QP_MTU_4096 },
+		{ RNIC_QP_ST_UC, RNIC_QP_MTU_256 },  { RNIC_QP_ST_UD, RNIC_QP_MTU_1024 },
+		{ RNIC_QP_ST_UD, RNIC_QP_MTU_4096 }, { RNIC_QP_ST_UC, RNIC_QP_MTU_1024 },
+	};
+	struct qw_qp_conf qp = { .st = kinds[flags >> 5].st,
+				 .log_sq = LOG_SQ,
 				 .log_rq = LOG_RQ,
 				 .log_stride = LOG_STRIDE,
 				 .rlky = (flags & 0x08) != 0,
@@ -140,11 +159,14 @@ world_open(struct world *w, uint8_t flags)
 	}
 	must(qw_qp_create(w->qw.ends[1], &w->b, &qp) == 0);
 	w->attr = qw_attr();
-	w->attr.mtu = (enum rnic_qp_mtu)(RNIC_QP_MTU_256 + (flags >> 5) % 5);
+	w->attr.mtu = kinds[flags >> 5].mtu;
 	w->attr.psn = 0xfffff0;
 	w->attr.timeout = 4; /* 65 us */
 	w->attr.min_rnr_timer = 1;
 	world_connect(w);
+	w->datagrams = qp.st == RNIC_QP_ST_UD;
+	if (w->datagrams)
+		must(drv_mcg(&w->qw.ends[1]->dp.drv, RNIC_CMD_ATTACH_TO_MCG, w->b.qpn, group) == 0);
 }
 
 static void
@@ -185,6 +207,28 @@ segment(struct world *w, struct fuzz_input *input, unsigned int end, struct rnic
 	seg->address = rnic_cpu_to_be64(at);
 }
 
+/* To b, or to the group that it is in; one byte of the vector may be another. */
+static void
+datagram_wqe(struct world *w, struct fuzz_input *input)
+{
+	uint8_t what = fuzz_u8(input), fm_ce_se = fuzz_u8(input), count = what & 7, at;
+	struct rnic_wqe_av av = qw_av(w->qw.ends[1], w->b.qpn, QW_QKEY);
+
+	if ((what & 0x10) != 0) {
+		av.dqp = rnic_cpu_to_be32(RNIC_WQE_AV_EXTENDED | 0xffffff);
+		memcpy(av.rgid, group, sizeof(av.rgid));
+		memcpy(av.rmac, group_mac, sizeof(av.rmac));
+	}
+	if ((what & 0x20) != 0) {
+		at = fuzz_u8(input) % sizeof(av);
+		((uint8_t *)&av)[at] ^= fuzz_u8(input);
+	}
+	dp_wqe(&w->a.sq, (what & 8) != 0 ? RNIC_WQE_SEND_IMM : RNIC_WQE_SEND, 4 + count, fm_ce_se);
+	memcpy(dp_wqe_at(&w->a.sq, 1), &av, sizeof(av));
+	for (uint32_t i = 0; i < count; i++)
+		segment(w, input, 0, dp_wqe_at(&w->a.sq, 4 + i));
+}
+
 static void
 send_wqe(struct world *w, struct fuzz_input *input)
 {
@@ -197,6 +241,10 @@ send_wqe(struct world *w, struct fuzz_input *input)
 	struct rnic_wqe_raddr *raddr;
 	uint32_t ds = 1, key;
 
+	if (w->datagrams && opcode < 0xf0) {
+		datagram_wqe(w, input);
+		return;
+	}
 	if (opcode < 0xf8)
 		opcode = opcodes[opcode % sizeof(opcodes)];
 	if (opcode >= RNIC_WQE_RDMA_WRITE && opcode != RNIC_WQE_SEND && opcode != RNIC_WQE_SEND_IMM)
@@ -297,12 +345,13 @@ reap(struct world *w)
 static void
 change_state(struct world *w, uint8_t what)
 {
-	static const uint16_t changes[] = { RNIC_CMD_2ERR_QP,	 RNIC_CMD_RTS2SQD_QP,
-					    RNIC_CMD_SQD_RTS_QP, RNIC_CMD_2RST_QP,
-					    RNIC_CMD_RTS2RTS_QP, RNIC_CMD_SQD2SQD_QP };
+	static const uint16_t changes[] = { RNIC_CMD_2ERR_QP,	  RNIC_CMD_RTS2SQD_QP,
+					    RNIC_CMD_SQD_RTS_QP,  RNIC_CMD_2RST_QP,
+					    RNIC_CMD_RTS2RTS_QP,  RNIC_CMD_SQD2SQD_QP,
+					    RNIC_CMD_SQERR2RTS_QP };
 
 	/* Refused, if it is not in the state for it. */
-	qw_qp_modify((what & 0x80) != 0 ? &w->b : &w->a, changes[what % 6], NULL, &w->attr);
+	qw_qp_modify((what & 0x80) != 0 ? &w->b : &w->a, changes[what % 7], NULL, &w->attr);
 }
 
 static void
@@ -461,11 +510,43 @@ seed_traffic(uint8_t flags)
 	fuzz_seed_write(&seed, "traffic-%02x", flags);
 }
 
+/* To the peer, to a group, and one that leads nowhere; then on from SQER. */
+static void
+seed_datagrams(uint8_t flags)
+{
+	static struct fuzz_seed seed;
+
+	seed.used = 0;
+	fuzz_put_u8(&seed, flags);
+	for (uint8_t i = 0; i < 6; i++) {
+		PUT(&seed, OP_RECV, 1);
+		put_place(&seed, 3, KEY_WHOLE, 0);
+		fuzz_put_u16(&seed, i == 0 ? 60 : 8000);
+	}
+	for (uint8_t what = 0; what < 0x20; what += 8) {
+		PUT(&seed, OP_SEND, 0, 0, 0, what | 1, RNIC_WQE_CE_ALWAYS);
+		put_place(&seed, 3, KEY_WHOLE, 0);
+		fuzz_put_u16(&seed, 200);
+	}
+	PUT(&seed, OP_SEND, 0, 0, 0, 0, RNIC_WQE_CE_ALWAYS, OP_RING, OP_POLL, 31, OP_REAP);
+	/* Another Q_Key; no header; a length that is too much. */
+	PUT(&seed, OP_SEND, 0, 0, 0, 0x20, RNIC_WQE_CE_ALWAYS, 3, 1, OP_RING, OP_POLL, 31);
+	PUT(&seed, OP_SEND, 0, 0, 0, 0x20, RNIC_WQE_CE_ALWAYS, 28, 0x40, OP_RING, OP_POLL, 31);
+	PUT(&seed, OP_SEND, 0, 0, 0, 0, RNIC_WQE_CE_ALWAYS, OP_RING, OP_POLL, 31, OP_STATE, 6);
+	PUT(&seed, OP_SEND, 0, 0, 0, 1, RNIC_WQE_CE_ALWAYS);
+	put_place(&seed, 3, KEY_WHOLE, 0);
+	fuzz_put_u16(&seed, 8000);
+	PUT(&seed, OP_RING, OP_POLL, 31, OP_REAP, OP_CONNECT, OP_POLL, 3);
+	fuzz_seed_write(&seed, "datagrams-%02x", flags);
+}
+
 void
 fuzz_seeds_write(void)
 {
 	for (unsigned int i = 0; i < 32; i++)
-		seed_traffic((uint8_t)(i | (i % 5) << 5));
+		seed_traffic((uint8_t)(i | (i % 8) << 5));
+	for (unsigned int i = 0; i < 32; i++)
+		seed_datagrams((uint8_t)(i | (5 + i % 2) << 5));
 }
 
 void
