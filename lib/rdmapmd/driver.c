@@ -67,6 +67,10 @@ missing_operation(const struct rdmapmd_driver_ops *ops)
 		return "td_alloc or td_dealloc";
 	if ((ops->qp_attach_mac != NULL) != (ops->qp_detach_mac != NULL))
 		return "qp_attach_mac or qp_detach_mac";
+	if ((ops->ah_create != NULL) != (ops->ah_destroy != NULL))
+		return "ah_create or ah_destroy";
+	if ((ops->mcast_attach != NULL) != (ops->mcast_detach != NULL))
+		return "mcast_attach or mcast_detach";
 	if ((ops->counters != NULL) != (ops->counters_read != NULL))
 		return "counters or counters_read";
 	return NULL;
@@ -82,6 +86,7 @@ small_struct(const struct rdmapmd_driver_ops *ops)
 	       : ops->qp_size < sizeof(struct rdmapmd_qp)	  ? "qp_size"
 	       : ops->srq_create != NULL && ops->srq_size < sizeof(struct rdmapmd_srq) ? "srq_size"
 	       : ops->td_alloc != NULL && ops->td_size < sizeof(struct rdmapmd_td)     ? "td_size"
+	       : ops->ah_create != NULL && ops->ah_size < sizeof(struct rdmapmd_ah)    ? "ah_size"
 										       : NULL;
 }
 

@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "context_private.h"
 #include "cq_private.h"
+#include "groups_private.h"
 #include "log_private.h"
 #include "object_private.h"
+#include "path_private.h"
 #include "pd_private.h"
 #include "qp_private.h"
 #include "qp_state_private.h"
@@ -27,6 +30,8 @@ struct rdmapmd_qp_object {
 	struct rdmapmd_qp_attr attr; /* set last; object->lock */
 	struct rdmapmd_qp_cap cap;
 	struct rdmapmd_qp_sizing sizing;
+	uint32_t create_flags;
+	struct rdmapmd_groups groups; /* object->lock */
 	struct rdmapmd_event_node events[QP_EVENTS];
 };
 
@@ -39,7 +44,12 @@ qp_of(struct rdmapmd_object *object)
 static int
 qp_destroy(struct rdmapmd_object *object)
 {
-	return object->context->ops->qp_destroy(rdmapmd_object_head(object));
+	struct rdmapmd_qp *qp = rdmapmd_object_head(object);
+	const struct rdmapmd_driver_ops *ops = object->context->ops;
+	int rc = rdmapmd_groups_leave_all(&qp_of(object)->groups, ops, qp),
+	    destroy_rc = ops->qp_destroy(qp);
+
+	return rc != 0 ? rc : destroy_rc;
 }
 
 static void
@@ -113,27 +123,49 @@ qp_check_raw_packet(const struct rdmapmd_context_object *context,
 }
 
 static int
+qp_check_datagrams(const struct rdmapmd_context_object *context,
+		   const struct rdmapmd_qp_init_attr *attr)
+{
+	if (context->ops->ah_create == NULL) {
+		RDMAPMD_LOG(ERR, context->device, "the driver has no datagrams");
+		return -ENOTSUP;
+	}
+	if (attr->qp_type == RDMAPMD_QPT_GSI &&
+	    (attr->port_num == 0 || attr->port_num > context->attr.phys_port_cnt)) {
+		RDMAPMD_LOG(ERR, context->device, "queue pair 1 of port %u: there is no such port",
+			    attr->port_num);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int
 qp_check_type(const struct rdmapmd_context_object *context, const struct rdmapmd_qp_init_attr *attr)
 {
-	switch (attr->qp_type) {
-	case RDMAPMD_QPT_RC: return 0;
-	case RDMAPMD_QPT_RAW_PACKET: return qp_check_raw_packet(context, attr);
-	case RDMAPMD_QPT_UC:
-	case RDMAPMD_QPT_UD:
+	const uint32_t flags = attr->qp_type == RDMAPMD_QPT_UD ? RDMAPMD_QP_BLOCK_SELF_MCAST_LB : 0;
+
+	if (attr->create_flags & ~flags) {
 		RDMAPMD_LOG(ERR, context->device,
-			    "queue pairs of type %d: only RC and RAW_PACKET are supported",
-			    attr->qp_type);
-		return -ENOTSUP;
+			    "create_flags 0x%x: of queue pairs of type %d, 0x%x are known",
+			    attr->create_flags, attr->qp_type, flags);
+		return -EINVAL;
+	}
+	switch (attr->qp_type) {
+	case RDMAPMD_QPT_RC:
+	case RDMAPMD_QPT_UC: return 0;
+	case RDMAPMD_QPT_RAW_PACKET: return qp_check_raw_packet(context, attr);
+	case RDMAPMD_QPT_UD:
+	case RDMAPMD_QPT_GSI: return qp_check_datagrams(context, attr);
 	default: return -EINVAL;
 	}
 }
 
 static int
-qp_compute_size(const struct rdmapmd_context_object *context, bool srq, struct rdmapmd_qp_cap *cap,
-		struct rdmapmd_qp_sizing *sizing)
+qp_compute_size(const struct rdmapmd_context_object *context, enum rdmapmd_qp_type type, bool srq,
+		struct rdmapmd_qp_cap *cap, struct rdmapmd_qp_sizing *sizing)
 {
 	const struct rdmapmd_device_attr *device = &context->attr;
-	int rc = rdmapmd_size_qp(device, srq, cap, sizing);
+	int rc = rdmapmd_size_qp(device, type, srq, cap, sizing);
 
 	if (rc != 0)
 		RDMAPMD_LOG(ERR, context->device,
@@ -205,6 +237,7 @@ qp_new(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
 	object->event_count = QP_EVENTS;
 	qp_of(object)->cap = attr->cap;
 	qp_of(object)->sizing = *sizing;
+	qp_of(object)->create_flags = attr->create_flags;
 	atomic_init(&qp_of(object)->state, RDMAPMD_QPS_RESET);
 	atomic_init(&qp_of(object)->tell_drained, true);
 	qp = rdmapmd_object_head(object);
@@ -260,7 +293,7 @@ rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 	got = *attr;
 	rc = qp_check_type(context, attr);
 	if (rc == 0)
-		rc = qp_compute_size(context, attr->srq != NULL, &got.cap, &sizing);
+		rc = qp_compute_size(context, attr->qp_type, attr->srq != NULL, &got.cap, &sizing);
 	if (rc == 0)
 		rc = qp_depend(context, pd, attr);
 	if (rc == 0) {
@@ -303,8 +336,8 @@ rdmapmd_qp_sizing_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_sizing *sizing)
 }
 
 int
-rdmapmd_qp_sizing_compute(struct rdmapmd_context *context, struct rdmapmd_qp_cap *cap, bool srq,
-			  struct rdmapmd_qp_sizing *sizing)
+rdmapmd_qp_sizing_compute(struct rdmapmd_context *context, enum rdmapmd_qp_type qp_type,
+			  struct rdmapmd_qp_cap *cap, bool srq, struct rdmapmd_qp_sizing *sizing)
 {
 	struct rdmapmd_qp_sizing answer;
 	struct rdmapmd_object *object;
@@ -314,7 +347,7 @@ rdmapmd_qp_sizing_compute(struct rdmapmd_context *context, struct rdmapmd_qp_cap
 
 	if (rc != 0)
 		return rc;
-	rc = qp_compute_size(object->context, srq, cap, &answer);
+	rc = qp_compute_size(object->context, qp_type, srq, cap, &answer);
 	if (rc == 0)
 		*sizing = answer;
 	rdmapmd_object_drop(object);
@@ -343,14 +376,13 @@ rdmapmd_qp_in_error(struct rdmapmd_qp *qp)
 void
 rdmapmd_qp_send_in_error(struct rdmapmd_qp *qp)
 {
-	unsigned char expected = RDMAPMD_QPS_RTS;
+	atomic_uchar *state = &qp_of(rdmapmd_object_of(&rdmapmd_qp_class, qp))->state;
+	unsigned char running = RDMAPMD_QPS_RTS, drained = RDMAPMD_QPS_SQD;
 
-	if (qp->qp_type == RDMAPMD_QPT_RAW_PACKET)
-		atomic_compare_exchange_strong(
-			&qp_of(rdmapmd_object_of(&rdmapmd_qp_class, qp))->state, &expected,
-			RDMAPMD_QPS_SQE);
-	else
+	if (qp->qp_type == RDMAPMD_QPT_RC)
 		rdmapmd_qp_in_error(qp);
+	else if (!atomic_compare_exchange_strong(state, &running, RDMAPMD_QPS_SQE))
+		atomic_compare_exchange_strong(state, &drained, RDMAPMD_QPS_SQE);
 }
 
 struct rdmapmd_qp *
@@ -417,6 +449,7 @@ rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
 			.td = qp->td,
 			.cap = answer.cap,
 			.qp_type = (enum rdmapmd_qp_type)qp->qp_type,
+			.create_flags = qp_of(object)->create_flags,
 			.sq_sig_all = qp->sq_sig_all,
 			.qp_context = qp->qp_context,
 		};
@@ -426,67 +459,14 @@ rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
 
 /* ---- Change ---- */
 
-/* The MAC in a link-local address that was made of one: EUI-64, RFC 4291, appendix A. */
-static bool
-mac_of_link_local(const union rdmapmd_gid *gid, uint8_t mac[6])
-{
-	static const uint8_t prefix[8] = { 0xfe, 0x80 };
-
-	if (memcmp(gid->raw, prefix, sizeof(prefix)) != 0 || gid->raw[11] != 0xff ||
-	    gid->raw[12] != 0xfe)
-		return false;
-	memcpy(mac, gid->raw + 8, 3);
-	memcpy(mac + 3, gid->raw + 13, 3);
-	mac[0] ^= 2;
-	return true;
-}
-
-/* Where the path begins: an address that is there, and of the same protocol as the peer's. */
-static int
-path_check_source(struct rdmapmd_context_object *context, uint32_t qp_num,
-		  const struct rdmapmd_ah_attr *ah)
-{
-	static const union rdmapmd_gid no_gid;
-	struct rdmapmd_gid_entry own = { 0 };
-	int rc = context->ops->gid_query(rdmapmd_object_head(&context->object), ah->port_num,
-					 ah->sgid_index, &own);
-
-	if (rc == -EINVAL || (rc == 0 && memcmp(&own.gid, &no_gid, sizeof(no_gid)) == 0)) {
-		RDMAPMD_LOG(ERR, context->device,
-			    "QP 0x%x: sgid_index %u: no address there in the GID table of port %u",
-			    qp_num, ah->sgid_index, ah->port_num);
-		return -EINVAL;
-	}
-	if (rc == 0 && rdmapmd_gid_is_ipv4(&own.gid) != rdmapmd_gid_is_ipv4(&ah->dgid)) {
-		RDMAPMD_LOG(ERR, context->device,
-			    "QP 0x%x: sgid_index %u is an %s address and dgid an %s one: choose "
-			    "another entry of the GID table of port %u",
-			    qp_num, ah->sgid_index, rdmapmd_gid_is_ipv4(&own.gid) ? "IPv4" : "IPv6",
-			    rdmapmd_gid_is_ipv4(&ah->dgid) ? "IPv4" : "IPv6", ah->port_num);
-		return -EINVAL;
-	}
-	return rc;
-}
-
 /* The own address must fit, the peer's MAC is found out if it is not given. */
 static int
 path_complete(struct rdmapmd_context_object *context, uint32_t qp_num, struct rdmapmd_ah_attr *ah)
 {
-	static const uint8_t no_mac[6];
-	int rc = path_check_source(context, qp_num, ah);
+	char whose[32];
 
-	if (rc != 0 || memcmp(ah->dmac, no_mac, sizeof(no_mac)) != 0 ||
-	    mac_of_link_local(&ah->dgid, ah->dmac))
-		return rc;
-	rc = context->ops->resolve != NULL
-		     ? context->ops->resolve(rdmapmd_object_head(&context->object), ah)
-		     : -EHOSTUNREACH;
-	if (rc != 0)
-		RDMAPMD_LOG(ERR, context->device,
-			    "QP 0x%x: the MAC of the peer's address cannot be found out: %s. Set "
-			    "ah_attr.dmac",
-			    qp_num, strerror(-rc));
-	return rc;
+	snprintf(whose, sizeof(whose), "QP 0x%x", qp_num);
+	return rdmapmd_path_complete(context, whose, ah);
 }
 
 /* A path cannot carry larger packets than the port. */
@@ -519,6 +499,7 @@ qp_merge(struct rdmapmd_qp_attr *into, const struct rdmapmd_qp_attr *from, unsig
 	TAKE(ACCESS_FLAGS, qp_access_flags);
 	TAKE(PKEY_INDEX, pkey_index);
 	TAKE(PORT, port_num);
+	TAKE(QKEY, qkey);
 	TAKE(AV, ah_attr);
 	TAKE(PATH_MTU, path_mtu);
 	TAKE(TIMEOUT, timeout);
@@ -551,7 +532,7 @@ qp_modify(struct rdmapmd_object *object, struct rdmapmd_qp_attr *attr, unsigned 
 	}
 	rc = rdmapmd_qp_check_change(context->device, qp, from, to, mask);
 	if (rc == 0)
-		rc = rdmapmd_qp_check_values(context, qp->qp_num, attr, mask);
+		rc = rdmapmd_qp_check_values(context, qp, attr, mask);
 	if (rc == 0 && (mask & RDMAPMD_QP_AV))
 		rc = path_complete(context, qp->qp_num, &attr->ah_attr);
 	if (rc == 0 && (mask & RDMAPMD_QP_PATH_MTU))
@@ -676,4 +657,56 @@ int
 rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id)
 {
 	return qp_change_address(qp, mac, vlan_id, false);
+}
+
+/* ---- Which groups a UD queue pair is in ---- */
+
+/* Called with the lock held. */
+static int
+qp_check_group(struct rdmapmd_object *object, const union rdmapmd_gid *gid)
+{
+	const struct rdmapmd_qp *qp = rdmapmd_object_head(object);
+	const char *why = NULL;
+
+	if (qp->qp_type != RDMAPMD_QPT_UD)
+		why = "it is not of type UD";
+	else if (!rdmapmd_gid_is_multicast(gid))
+		why = "the address is not a group's";
+	else if (object->context->ops->mcast_attach == NULL)
+		return -ENOTSUP;
+	if (why == NULL)
+		return 0;
+	RDMAPMD_LOG(ERR, object->context->device, "QP 0x%x: cannot join or leave a group: %s",
+		    qp->qp_num, why);
+	return -EINVAL;
+}
+
+static int
+qp_change_group(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid, bool attach)
+{
+	struct rdmapmd_object *object;
+	int rc = gid == NULL ? -EINVAL : rdmapmd_object_enter(&rdmapmd_qp_class, qp, &object);
+
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&object->lock);
+	rc = qp_check_group(object, gid);
+	if (rc == 0)
+		rc = (attach ? rdmapmd_groups_join : rdmapmd_groups_leave)(
+			&qp_of(object)->groups, object->context->ops, qp, gid);
+	pthread_mutex_unlock(&object->lock);
+	rdmapmd_object_leave(object);
+	return rc;
+}
+
+int
+rdmapmd_mcast_attach(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid)
+{
+	return qp_change_group(qp, gid, true);
+}
+
+int
+rdmapmd_mcast_detach(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid)
+{
+	return qp_change_group(qp, gid, false);
 }

@@ -2,7 +2,7 @@
 
 /*
  * Which state changes of a queue pair are legal, with which attributes (InfiniBand specification, volume 1, "Modify
- * Queue Pair": table of attributes by transition; of RAW_PACKET as verbs have it).
+ * Queue Pair": tables of attributes by transition and service type; of RAW_PACKET as verbs have it).
  */
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 
 #include "log_private.h"
 #include "object_private.h"
+#include "path_private.h"
 #include "qp_state_private.h"
 
 #define STATES (RDMAPMD_QPS_ERR + 1)
@@ -71,6 +72,80 @@ static const struct change of_rc[STATES][STATES] = {
 	},
 };
 
+#define LIVE_UC (RDMAPMD_QP_CUR_STATE | RDMAPMD_QP_ACCESS_FLAGS | ALTERNATE)
+
+static const struct change of_uc[STATES][STATES] = {
+	[RDMAPMD_QPS_RESET] = {
+		[RDMAPMD_QPS_INIT] = {
+			.legal = true,
+			.needs = RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS,
+		},
+	},
+	[RDMAPMD_QPS_INIT] = {
+		[RDMAPMD_QPS_INIT] = {
+			.legal = true,
+			.allows = RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS,
+		},
+		[RDMAPMD_QPS_RTR] = {
+			.legal = true,
+			.needs = RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU | RDMAPMD_QP_DEST_QPN |
+				 RDMAPMD_QP_RQ_PSN,
+			.allows = RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_ACCESS_FLAGS |
+				  RDMAPMD_QP_ALT_PATH,
+		},
+	},
+	[RDMAPMD_QPS_RTR] = {
+		[RDMAPMD_QPS_RTS] = {
+			.legal = true, .needs = RDMAPMD_QP_SQ_PSN, .allows = LIVE_UC,
+		},
+	},
+	[RDMAPMD_QPS_RTS] = {
+		[RDMAPMD_QPS_RTS] = { .legal = true, .allows = LIVE_UC },
+		[RDMAPMD_QPS_SQD] = { .legal = true, .allows = RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY },
+	},
+	[RDMAPMD_QPS_SQD] = {
+		[RDMAPMD_QPS_RTS] = { .legal = true, .allows = LIVE_UC },
+		[RDMAPMD_QPS_SQD] = {
+			.legal = true,
+			.allows = RDMAPMD_QP_AV | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_ACCESS_FLAGS |
+				  ALTERNATE,
+		},
+	},
+	[RDMAPMD_QPS_SQE] = {
+		[RDMAPMD_QPS_RTS] = {
+			.legal = true, .allows = RDMAPMD_QP_CUR_STATE | RDMAPMD_QP_ACCESS_FLAGS,
+		},
+	},
+};
+
+/* Datagrams bring their paths along. */
+#define ADDRESSED (RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_QKEY)
+#define LIVE_UD	  (RDMAPMD_QP_CUR_STATE | RDMAPMD_QP_QKEY)
+
+static const struct change of_ud[STATES][STATES] = {
+	[RDMAPMD_QPS_RESET] = {
+		[RDMAPMD_QPS_INIT] = { .legal = true, .needs = ADDRESSED | RDMAPMD_QP_PORT },
+	},
+	[RDMAPMD_QPS_INIT] = {
+		[RDMAPMD_QPS_INIT] = { .legal = true, .allows = ADDRESSED | RDMAPMD_QP_PORT },
+		[RDMAPMD_QPS_RTR] = { .legal = true, .allows = ADDRESSED },
+	},
+	[RDMAPMD_QPS_RTR] = {
+		[RDMAPMD_QPS_RTS] = {
+			.legal = true, .needs = RDMAPMD_QP_SQ_PSN, .allows = LIVE_UD,
+		},
+	},
+	[RDMAPMD_QPS_RTS] = {
+		[RDMAPMD_QPS_RTS] = { .legal = true, .allows = LIVE_UD },
+		[RDMAPMD_QPS_SQD] = { .legal = true, .allows = RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY },
+	},
+	[RDMAPMD_QPS_SQD] = {
+		[RDMAPMD_QPS_RTS] = { .legal = true, .allows = LIVE_UD },
+		[RDMAPMD_QPS_SQD] = { .legal = true, .allows = ADDRESSED },
+	},
+	[RDMAPMD_QPS_SQE] = { [RDMAPMD_QPS_RTS] = { .legal = true, .allows = LIVE_UD } },
+};
+
 /* Frames have neither peer nor path. */
 static const struct change of_raw_packet[STATES][STATES] = {
 	[RDMAPMD_QPS_RESET] = {
@@ -88,10 +163,23 @@ static const struct change of_raw_packet[STATES][STATES] = {
 static struct change
 change_look_up(uint8_t type, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
 {
+	struct change change;
+
 	/* From anywhere. */
 	if (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR)
 		return (struct change){ .legal = true };
-	return (type == RDMAPMD_QPT_RAW_PACKET ? of_raw_packet : of_rc)[from][to];
+	switch (type) {
+	case RDMAPMD_QPT_UC: return of_uc[from][to];
+	case RDMAPMD_QPT_UD: return of_ud[from][to];
+	case RDMAPMD_QPT_RAW_PACKET: return of_raw_packet[from][to];
+	/* Datagrams of a port that was chosen when it was created. */
+	case RDMAPMD_QPT_GSI:
+		change = of_ud[from][to];
+		change.needs &= ~(unsigned int)RDMAPMD_QP_PORT;
+		change.allows &= ~(unsigned int)RDMAPMD_QP_PORT;
+		return change;
+	default: return of_rc[from][to];
+	}
 }
 
 static const struct {
@@ -178,29 +266,36 @@ struct limit {
 	uint64_t value, least, most;
 };
 
+/* What no range says: -ENOTSUP, -EINVAL. */
 static int
-path_check(const struct rdmapmd_context_object *context, uint32_t qp_num,
-	   const struct rdmapmd_ah_attr *ah)
+check_meaning(const struct rdmapmd_context_object *context, const struct rdmapmd_qp *qp,
+	      const struct rdmapmd_qp_attr *attr, unsigned int mask)
 {
-	static const union rdmapmd_gid none;
-	const char *why = NULL;
-
-	if (memcmp(&ah->dgid, &none, sizeof(none)) == 0)
-		why = "dgid is empty";
-	else if (ah->flow_label > 0xfffff)
-		why = "flow_label has 20 bits";
-	else if (ah->sl > 7)
-		why = "sl has 3 bits";
-	else if (ah->port_num == 0 || ah->port_num > context->attr.phys_port_cnt)
-		why = "no such port_num";
-	if (why == NULL)
-		return 0;
-	RDMAPMD_LOG(ERR, context->device, "QP 0x%x: path to the peer: %s", qp_num, why);
-	return -EINVAL;
+	if ((mask & RDMAPMD_QP_ACCESS_FLAGS) &&
+	    (attr->qp_access_flags & RDMAPMD_ACCESS_REMOTE_ATOMIC) &&
+	    context->attr.atomic_cap == RDMAPMD_ATOMIC_NONE) {
+		RDMAPMD_LOG(ERR, context->device,
+			    "QP 0x%x: ACCESS_FLAGS: the device does not support remote atomics",
+			    qp->qp_num);
+		return -ENOTSUP;
+	}
+	if ((mask & RDMAPMD_QP_QKEY) && qp->qp_type == RDMAPMD_QPT_GSI &&
+	    attr->qkey != RDMAPMD_QP1_QKEY) {
+		RDMAPMD_LOG(ERR, context->device, "QP 0x%x: QKEY: that of queue pair 1 is 0x%x",
+			    qp->qp_num, RDMAPMD_QP1_QKEY);
+		return -EINVAL;
+	}
+	if ((mask & RDMAPMD_QP_AV) && rdmapmd_gid_is_multicast(&attr->ah_attr.dgid)) {
+		RDMAPMD_LOG(ERR, context->device,
+			    "QP 0x%x: path to the peer: dgid is the address of a group",
+			    qp->qp_num);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 int
-rdmapmd_qp_check_values(const struct rdmapmd_context_object *context, uint32_t qp_num,
+rdmapmd_qp_check_values(const struct rdmapmd_context_object *context, const struct rdmapmd_qp *qp,
 			const struct rdmapmd_qp_attr *attr, unsigned int mask)
 {
 	const struct rdmapmd_device_attr *device = &context->attr;
@@ -226,22 +321,18 @@ rdmapmd_qp_check_values(const struct rdmapmd_context_object *context, uint32_t q
 	};
 	char name[32];
 	unsigned int i;
+	int rc = check_meaning(context, qp, attr, mask);
 
-	if ((mask & RDMAPMD_QP_ACCESS_FLAGS) &&
-	    (attr->qp_access_flags & RDMAPMD_ACCESS_REMOTE_ATOMIC) &&
-	    device->atomic_cap == RDMAPMD_ATOMIC_NONE) {
-		RDMAPMD_LOG(ERR, context->device,
-			    "QP 0x%x: ACCESS_FLAGS: the device does not support remote atomics",
-			    qp_num);
-		return -ENOTSUP;
-	}
+	if (rc != 0)
+		return rc;
 	for (i = 0; i < RTE_DIM(limits); i++) {
 		if (!(mask & limits[i].bit) ||
 		    (limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
 			continue;
 		rdmapmd_qp_mask_str(limits[i].bit, name, sizeof(name));
-		RDMAPMD_LOG(ERR, context->device, "QP 0x%x:%s is out of range", qp_num, name);
+		RDMAPMD_LOG(ERR, context->device, "QP 0x%x:%s is out of range", qp->qp_num, name);
 		return -EINVAL;
 	}
-	return mask & RDMAPMD_QP_AV ? path_check(context, qp_num, &attr->ah_attr) : 0;
+	snprintf(name, sizeof(name), "QP 0x%x", qp->qp_num);
+	return mask & RDMAPMD_QP_AV ? rdmapmd_path_check(context, name, &attr->ah_attr) : 0;
 }

@@ -14,8 +14,9 @@ int rdmapmd_qp_check_change(struct rdmapmd_device *device, const struct rdmapmd_
 			    enum rdmapmd_qp_state from, enum rdmapmd_qp_state to,
 			    unsigned int mask);
 /* Whether what the mask names is in range. */
-int rdmapmd_qp_check_values(const struct rdmapmd_context_object *context, uint32_t qp_num,
-			    const struct rdmapmd_qp_attr *attr, unsigned int mask);
+int rdmapmd_qp_check_values(const struct rdmapmd_context_object *context,
+			    const struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
+			    unsigned int mask);
 /* Names of a mask's bits, for messages. */
 void rdmapmd_qp_mask_str(unsigned int mask, char *text, size_t size);
 

@@ -12,7 +12,8 @@
  * | rdmapmd_mr.h      | protection domain, memory region, mempool registration         |
  * | rdmapmd_cq.h      | completion queue, work completion, completion channel          |
  * | rdmapmd_wr.h      | work requests                                                  |
- * | rdmapmd_qp.h      | queue pair, its states, post bursts                            |
+ * | rdmapmd_ah.h      | paths, address handles                                         |
+ * | rdmapmd_qp.h      | queue pair, its states, groups, post bursts                    |
  * | rdmapmd_srq.h     | shared receive queue                                           |
  * | rdmapmd_td.h      | thread domain                                                  |
  * | rdmapmd_event.h   | asynchronous events                                            |
@@ -38,6 +39,7 @@
 
 #include <rte_compat.h>
 
+#include "rdmapmd_ah.h"
 #include "rdmapmd_cq.h"
 #include "rdmapmd_device.h"
 #include "rdmapmd_event.h"

@@ -72,8 +72,10 @@ enum rdmapmd_wc_opcode {
 
 /** Which optional fields of a completion are valid. */
 enum rdmapmd_wc_flags {
+	/** of a datagram, always: RDMAPMD_GRH_BYTES stand before its payload */
 	RDMAPMD_WC_GRH = 1 << 0,
 	RDMAPMD_WC_WITH_IMM = 1 << 1,
+	RDMAPMD_WC_WITH_VLAN = 1 << 5,
 };
 
 /** A completion. Unless status is RDMAPMD_WC_SUCCESS, only wr_id, status, qp_num and vendor_err are valid. */
@@ -88,7 +90,9 @@ struct rdmapmd_wc {
 	uint8_t status;	     /**< enum rdmapmd_wc_status */
 	uint8_t opcode;	     /**< enum rdmapmd_wc_opcode */
 	uint8_t wc_flags;    /**< enum rdmapmd_wc_flags */
-	uint8_t sl;	     /**< of a receive: service level, 0 .. 15 */
+	/** of a receive: service level, 0 .. 15; of a datagram the priority in its VLAN tag, or 0 */
+	uint8_t sl;
+	uint16_t vlan_id; /**< with RDMAPMD_WC_WITH_VLAN, of a datagram: its VLAN's identifier */
 };
 
 struct rdmapmd_cq;

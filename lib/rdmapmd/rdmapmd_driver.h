@@ -235,7 +235,7 @@ struct rdmapmd_srq_sizing {
  */
 struct rdmapmd_driver_ops {
 	/** Sizes of the driver's structs in bytes, including the heads of rdmapmd.h and struct rdmapmd_context. */
-	size_t context_size, pd_size, mr_size, cq_size, qp_size, srq_size, td_size;
+	size_t context_size, pd_size, mr_size, cq_size, qp_size, srq_size, td_size, ah_size;
 
 	/** A context is opened: set up the driver's part. */
 	int (*context_open)(struct rdmapmd_context *context);
@@ -289,7 +289,8 @@ struct rdmapmd_driver_ops {
 
 	/**
 	 * Creates it in RESET. Sets qp_num, post_send if sizing->sq.wqe_count is not 0, and post_recv if sizing->rq.wqe_count is
-	 * not 0. attr->cap has the actual capacities.
+	 * not 0. attr->cap has the actual capacities. -ENOTSUP a transport or a flag that the device does not have; -EBUSY (GSI)
+	 * the port has one. Those whose driver has no ah_create are never UD or GSI.
 	 */
 	int (*qp_create)(struct rdmapmd_qp *qp, const struct rdmapmd_qp_init_attr *attr,
 			 const struct rdmapmd_qp_sizing *sizing);
@@ -323,6 +324,17 @@ struct rdmapmd_driver_ops {
 	/** The limit that is armed now. */
 	int (*srq_query)(struct rdmapmd_srq *srq, uint32_t *limit);
 	int (*srq_destroy)(struct rdmapmd_srq *srq); /**< No queue pair uses it. */
+
+	/** Optional, both or none: paths of datagrams. The path is complete: its MAC is known. */
+	int (*ah_create)(struct rdmapmd_ah *ah, const struct rdmapmd_ah_attr *attr);
+	int (*ah_destroy)(struct rdmapmd_ah *ah); /**< No request that names it is being posted. */
+	/**
+	 * Optional, both or none: a UD queue pair joins a group that it is not in. -ENOSPC, -ENOTSUP. The library detaches it
+	 * before it is destroyed.
+	 */
+	int (*mcast_attach)(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid);
+	/** Optional: undoes mcast_attach. */
+	int (*mcast_detach)(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid);
 
 	/** Optional, both or none. Sets dedicated. Queue pairs of a domain have it in qp->td before qp_create. */
 	int (*td_alloc)(struct rdmapmd_td *td);
@@ -388,7 +400,7 @@ __rte_internal void rdmapmd_device_completion_event(struct rdmapmd_device *devic
 __rte_internal void rdmapmd_qp_in_error(struct rdmapmd_qp *qp);
 
 /**
- * The same for a send request: a RAW_PACKET queue pair in RTS moves to SQE and goes on receiving, others are in ERR.
+ * The same for a send request: a queue pair of RC is in ERR, others in RTS or SQD move to SQE and go on receiving.
  *
  * Threads: as rdmapmd_qp_in_error(). Blocks: never.
  *

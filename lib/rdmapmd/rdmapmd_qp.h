@@ -12,6 +12,23 @@
  * Source: IBTA vol. 1, chapter 10, "Queue Pair and EE Context States", and chapter 11, "Create Queue Pair", "Modify Queue Pair" (the
  * table of changes), "Query Queue Pair". PRM: "QP Context", "QP State Change Commands".
  *
+ * UC. As RC, with SEND, RDMA_WRITE (both also WITH_IMM) and NOP alone. Nothing is acknowledged or sent again: a request completes
+ * when its packets have gone. A message of which a packet is lost is lost as a whole: its receive request waits for the next one.
+ * What it has written of a WRITE stays.
+ *
+ * UD. Each request, SEND, SEND_WITH_IMM or NOP, names its receiver by an address handle (rdmapmd_ah.h), a queue pair's number and
+ * a Q_Key. A message is one packet, at most the port's active_mtu. It arrives behind RDMAPMD_GRH_BYTES: 40 bytes that receive
+ * requests have room for, and that byte_len counts; rdmapmd_ah_from_wc() makes the path back of them. A message with another
+ * Q_Key than the receiver's, one that is longer than its receive request, and one that finds no request are dropped and counted;
+ * the queue pair goes on. With rdmapmd_mcast_attach() it receives what is sent to groups.
+ *
+ * GSI. The port's queue pair 1, which every node has at that number: packets to queue pair 1 come here, those that it sends say
+ * that 1 has sent them; qp_num is another number. Otherwise as UD, with Q_Key RDMAPMD_QP1_QKEY, messages of at most 256 bytes,
+ * and without groups. There is one for each port. The library has no communication manager: MADs are the application's own.
+ *
+ * A send request of UC, UD or GSI that fails (a bad key) moves the queue pair to SQE: later requests are flushed, and it goes on
+ * receiving. A change to RTS makes it send again.
+ *
  * RAW_PACKET. A send request is an Ethernet frame, from the destination address on and without FCS; the application pads short
  * frames. The only operations are SEND and NOP, without immediate, fence and solicited. Where the port wants L2 headers inline (a
  * ConnectX-4 does), the queue pair copies the first 18 bytes itself: addr of the segments that hold them must then be their
@@ -34,6 +51,7 @@
 
 #include <rte_compat.h>
 
+#include "rdmapmd_ah.h"
 #include "rdmapmd_device.h"
 #include "rdmapmd_wr.h"
 
@@ -46,13 +64,17 @@ struct rdmapmd_pd;
 struct rdmapmd_srq;
 struct rdmapmd_td;
 
-/** Transports. rdmapmd_qp_create() accepts RC and RAW_PACKET, and refuses the others with -ENOTSUP. */
+/** Transports. The values are those of enum ib_qp_type. */
 enum rdmapmd_qp_type {
+	RDMAPMD_QPT_GSI = 1,	    /**< queue pair 1: datagrams of a subnet's management */
 	RDMAPMD_QPT_RC = 2,	    /**< reliable connected */
 	RDMAPMD_QPT_UC,		    /**< unreliable connected */
 	RDMAPMD_QPT_UD,		    /**< unreliable datagram */
 	RDMAPMD_QPT_RAW_PACKET = 8, /**< Ethernet frames */
 };
+
+/** The Q_Key of queue pair 1. */
+#define RDMAPMD_QP1_QKEY 0x80010000
 
 /** States. */
 enum rdmapmd_qp_state {
@@ -61,7 +83,7 @@ enum rdmapmd_qp_state {
 	RDMAPMD_QPS_RTR, /**< ready to receive */
 	RDMAPMD_QPS_RTS, /**< ready to send */
 	RDMAPMD_QPS_SQD, /**< send queue drained */
-	RDMAPMD_QPS_SQE, /**< send queue error; RAW_PACKET only */
+	RDMAPMD_QPS_SQE, /**< send queue error; not of RC */
 	RDMAPMD_QPS_ERR,
 };
 
@@ -135,6 +157,12 @@ struct rdmapmd_qp {
 	void *qp_context;		      /**< the application's own */
 };
 
+/** What else a queue pair is created with. */
+enum rdmapmd_qp_create_flags {
+	/** UD: what it sends to a group that it is attached to does not come back to it. */
+	RDMAPMD_QP_BLOCK_SELF_MCAST_LB = 1 << 1,
+};
+
 /** How to create a queue pair. */
 struct rdmapmd_qp_init_attr {
 	struct rdmapmd_cq *send_cq, *recv_cq; /**< may be the same one */
@@ -144,33 +172,18 @@ struct rdmapmd_qp_init_attr {
 	/** In: minimal capacities. Out: actual ones. */
 	struct rdmapmd_qp_cap cap;
 	enum rdmapmd_qp_type qp_type; /**< its transport */
+	uint32_t create_flags;	      /**< enum rdmapmd_qp_create_flags, or'ed */
+	uint8_t port_num;	      /**< GSI: whose queue pair 1 it is, from 1; else ignored */
 	bool sq_sig_all;	      /**< every send request is signaled */
 	void *qp_context;	      /**< the application's own */
-};
-
-/** The path to the peer. On RoCE it always consists of GIDs. */
-struct rdmapmd_ah_attr {
-	union rdmapmd_gid dgid; /**< the peer's address */
-	/**
-	 * The next hop's MAC. All zero: derived from dgid for link-local addresses that contain a MAC, else resolved by the
-	 * driver if it can.
-	 */
-	uint8_t dmac[6];
-	uint32_t flow_label; /**< 20 bits */
-	/** The source address, in the port's GID table: IPv4 for an IPv4 dgid, IPv6 for an IPv6 one. */
-	uint8_t sgid_index;
-	uint8_t hop_limit;     /**< 0 .. 255 routers */
-	uint8_t traffic_class; /**< 8 bits: DSCP and ECN of the packets */
-	uint8_t sl;	       /**< service level, 3 bits */
-	uint8_t port_num;      /**< from 1 */
 };
 
 /** The attributes of a queue pair. A mask selects the valid ones. */
 struct rdmapmd_qp_attr {
 	enum rdmapmd_qp_state qp_state;	    /**< modify: the new state; query: the present one */
 	enum rdmapmd_qp_state cur_qp_state; /**< the state that the application assumes */
-	enum rdmapmd_mtu path_mtu;	    /**< largest payload of a packet */
-	uint32_t qkey;			    /**< for datagrams; unused by the transports here */
+	enum rdmapmd_mtu path_mtu;	    /**< largest payload of a packet; RC, UC */
+	uint32_t qkey;			    /**< UD, GSI: what datagrams must have */
 	uint32_t rq_psn;		    /**< first packet sequence number to receive; 24 bits */
 	uint32_t sq_psn;		    /**< ... to send */
 	uint32_t dest_qp_num;		    /**< the peer's queue pair; 24 bits */
@@ -226,9 +239,10 @@ enum rdmapmd_qp_attr_mask {
  * @param attr In: what is needed. Out: cap has the actual capacities, at least the requested ones.
  * @param qp   Out: the queue pair.
  * @return 0; -EINVAL sizes above the device's limits, a CQ missing, objects of different contexts, RAW_PACKET without any
- *         queue; -ENOTSUP a transport other than RC and RAW_PACKET, RAW_PACKET with an SRQ, or a driver without
- *         RAW_PACKET; -EEXIST (RAW_PACKET) the device gave a queue a number that another queue of that CQ has: use a
- *         separate CQ; -ENOSPC the device has none left; -ENOMEM.
+ *         queue, flags that are none or are not for this transport, (GSI) no such port; -ENOTSUP a transport or a flag that
+ *         the device or its driver does not have, RAW_PACKET with an SRQ; -EBUSY (GSI) the port has one; -EEXIST
+ *         (RAW_PACKET) the device gave a queue a number that another queue of that CQ has: use a separate CQ; -ENOSPC the
+ *         device has none left; -ENOMEM.
  */
 __rte_experimental int rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 					 struct rdmapmd_qp **qp);
@@ -251,17 +265,19 @@ __rte_experimental int rdmapmd_qp_sizing_query(struct rdmapmd_qp *qp,
  * Threads: any. Blocks: never.
  *
  * @param context An open device.
+ * @param qp_type Its transport: a datagram takes more room in a send WQE.
  * @param cap     In: minimal capacities. Out: actual ones.
  * @param srq     Whether it would use an SRQ: max_recv_wr and max_recv_sge are ignored then.
  * @param sizing  Out: all members.
  * @return As rdmapmd_qp_create().
  */
 __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context,
+						 enum rdmapmd_qp_type qp_type,
 						 struct rdmapmd_qp_cap *cap, bool srq,
 						 struct rdmapmd_qp_sizing *sizing);
 
 /**
- * Modify state or attributes. Each change needs and allows the attributes of this table (InfiniBand specification, RC):
+ * Modify state or attributes. Each change needs and allows the attributes of these tables (InfiniBand specification). RC:
  *
  * | from, to   | needs                                                                      | allows       |
  * |------------|----------------------------------------------------------------------------|--------------|
@@ -274,6 +290,31 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  * | SQD SQD    |        | PORT AV TIMEOUT RETRY_CNT RNR_RETRY MAX_QP_RD_ATOMIC MAX_DEST_RD_ATOMIC |
  * |            |                                                   | PKEY_INDEX ACCESS_FLAGS MIN_RNR_TIMER   |
  * | any RESET, any ERR |                                                                    |              |
+ *
+ * UC:
+ *
+ * | from, to         | needs                         | allows                            |
+ * |------------------|-------------------------------|-----------------------------------|
+ * | RESET INIT       | PKEY_INDEX PORT ACCESS_FLAGS  |                                   |
+ * | INIT INIT        |                               | PKEY_INDEX PORT ACCESS_FLAGS      |
+ * | INIT RTR         | AV PATH_MTU DEST_QPN RQ_PSN   | PKEY_INDEX ACCESS_FLAGS           |
+ * | RTR RTS          | SQ_PSN                        | CUR_STATE ACCESS_FLAGS            |
+ * | RTS RTS, SQD RTS |                               | CUR_STATE ACCESS_FLAGS            |
+ * | RTS SQD          |                               | EN_SQD_ASYNC_NOTIFY               |
+ * | SQD SQD          |                               | AV PKEY_INDEX ACCESS_FLAGS        |
+ * | SQE RTS          |                               | CUR_STATE ACCESS_FLAGS            |
+ *
+ * UD; and GSI, whose port is known, so that it takes no PORT:
+ *
+ * | from, to         | needs                         | allows                            |
+ * |------------------|-------------------------------|-----------------------------------|
+ * | RESET INIT       | PKEY_INDEX PORT QKEY          |                                   |
+ * | INIT INIT        |                               | PKEY_INDEX PORT QKEY              |
+ * | INIT RTR         |                               | PKEY_INDEX QKEY                   |
+ * | RTR RTS          | SQ_PSN                        | CUR_STATE QKEY                    |
+ * | RTS RTS, SQD RTS, SQE RTS |                      | CUR_STATE QKEY                    |
+ * | RTS SQD          |                               | EN_SQD_ASYNC_NOTIFY               |
+ * | SQD SQD          |                               | PKEY_INDEX QKEY                   |
  *
  * RAW_PACKET needs PORT from RESET to INIT, and nothing else: INIT INIT, INIT RTR, RTR RTS, RTS RTS, SQE RTS.
  *
@@ -288,7 +329,8 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  * @return 0; -EINVAL a change that is not in the table, an attribute that is missing, not allowed or out of range (named
  *         in the log); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths, remote
  *         atomics where the device has none (atomic_cap), and SQD where a card's firmware does not implement that state
- *         (softrnic does, as in the manual); -EBUSY from SQE to RTS: completions of posted sends were not all polled.
+ *         (softrnic does, as in the manual); -EBUSY (RAW_PACKET) from SQE to RTS: completions of posted sends were not all
+ *         polled.
  */
 __rte_experimental int rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
 					 unsigned int mask);
@@ -394,6 +436,32 @@ __rte_experimental int rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_
 					     uint16_t vlan_id);
 
 /**
+ * Join a group: a UD queue pair receives the datagrams that are sent to its address and queue pair RDMAPMD_MULTICAST_QPN, with
+ * its Q_Key, from RTR on; those that this device sends too, its own unless it has RDMAPMD_QP_BLOCK_SELF_MCAST_LB. Each queue pair
+ * of the group gets a copy. It stays in the group through all state changes, until it is detached or destroyed. Switches and
+ * routers are not told (no IGMP, no MLD).
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param qp  A UD queue pair, in any state.
+ * @param gid The group's address: rdmapmd_gid_is_multicast().
+ * @return 0, also if it is in the group; -EINVAL not a UD queue pair, or no group's address; -ENOSPC the device has room for
+ *         no more groups, or for no more queue pairs in this one; -ENOTSUP the device has no groups; -ENOMEM.
+ */
+__rte_experimental int rdmapmd_mcast_attach(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid);
+
+/**
+ * Leave a group. Completions that wait in a CQ stay.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param qp  A UD queue pair, in any state.
+ * @param gid The group's address.
+ * @return 0; -EINVAL as rdmapmd_mcast_attach(), or it is not in that group.
+ */
+__rte_experimental int rdmapmd_mcast_detach(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid);
+
+/**
  * Post send requests in order and ring the doorbell once.
  *
  * Threads: one caller per send queue at a time; in a thread domain, one for all of its queue pairs. Blocks: never.
@@ -405,9 +473,11 @@ __rte_experimental int rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_
  * @param wr The requests; they, their lists of segments and inline payload may be reused after the call.
  * @param n  How many; 0 is allowed.
  * @return How many were posted, 0..n. If fewer than n, qp->post_send_error has the reason: -ENOMEM the ring is full;
- *         -EINVAL a bad request: opcode, flags, too many segments, too much inline data, a length that does not fit the
- *         operation, a READ or atomic with max_rd_atomic 0, a frame shorter than its header of 14 bytes; -EPERM the
- *         state (RTS, SQD, SQE and ERR accept sends).
+ *         -EINVAL a bad request: opcode, also one that the transport does not have, flags, too many segments, too much
+ *         inline data, a length that does not fit the operation, a READ or atomic with max_rd_atomic 0, a frame shorter than
+ *         its header of 14 bytes, a datagram longer than the port's MTU, or whose address handle is NULL or of another
+ *         protection domain, or whose remote_qpn has more than 24 bits; -EPERM the state (RTS, SQD, SQE and ERR accept
+ *         sends).
  */
 __rte_experimental static inline uint16_t
 rdmapmd_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)

@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+struct rdmapmd_ah;
+
 /** A segment of memory. */
 struct rdmapmd_sge {
 	uint64_t addr;	 /**< its first byte, as the region counts (struct rdmapmd_mr: iova) */
@@ -72,6 +74,14 @@ struct rdmapmd_send_wr {
 			uint64_t swap;	      /**< CMP_AND_SWP: stored on equality */
 			uint32_t rkey;	      /**< the peer's, of that region */
 		} atomic;
+		/** UD, GSI: SEND, SEND_WITH_IMM */
+		struct {
+			const struct rdmapmd_ah *ah; /**< the way there; of the QP's PD */
+			/** the peer's queue pair, 24 bits; RDMAPMD_MULTICAST_QPN with a group's address */
+			uint32_t remote_qpn;
+			/** its Q_Key; with the highest bit set this queue pair's own one is sent */
+			uint32_t remote_qkey;
+		} ud;
 		uint64_t reserved[5]; /**< fills the cache line; ignored */
 	} wr;
 };

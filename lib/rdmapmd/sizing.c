@@ -5,7 +5,7 @@
  *
  * A send WQE of RC is a control segment, at most a remote address and an atomic segment, and then either data segments or
  * the payload itself behind a word with its length. One of RAW_PACKET has an Ethernet segment and the rest of the L2 header in
- * the place of the latter two. Whole WQEBBs of 64 bytes are reserved for the largest one.
+ * the place of the latter two, one of a datagram an address vector. Whole WQEBBs of 64 bytes are reserved for the largest one.
  */
 
 #include <errno.h>
@@ -17,28 +17,49 @@
 #define SEGMENT	       16u /* bytes of a control, remote address, atomic, next or data segment */
 #define WQEBB	       64u
 #define SEND_OVERHEAD  (3 * SEGMENT)
+#define UD_OVERHEAD    (4 * SEGMENT)
+#define MAX_SEGMENTS   63u /* that a control segment can count */
 #define INLINE_HEADER  4u
 #define MAX_LOG_WQEBBS 15 /* WQE counters have 16 bits */
 
+/* What stands before the data. */
+static uint32_t
+send_overhead(enum rdmapmd_qp_type type)
+{
+	return type == RDMAPMD_QPT_UD || type == RDMAPMD_QPT_GSI ? UD_OVERHEAD : SEND_OVERHEAD;
+}
+
 /* Both sizes are those of the largest send WQE, in bytes; all operands are below 2^32. */
 static uint64_t
-send_wqe_size(const struct rdmapmd_qp_cap *cap)
+send_wqe_size(const struct rdmapmd_qp_cap *cap, uint32_t overhead)
 {
-	const uint64_t gather = SEND_OVERHEAD + (uint64_t)cap->max_send_sge * SEGMENT;
+	const uint64_t gather = overhead + (uint64_t)cap->max_send_sge * SEGMENT;
 	const uint64_t in_line =
 		cap->max_inline_data == 0
 			? 0
-			: SEND_OVERHEAD +
-				  RTE_ALIGN_CEIL(INLINE_HEADER + (uint64_t)cap->max_inline_data,
-						 (uint64_t)SEGMENT);
+			: overhead + RTE_ALIGN_CEIL(INLINE_HEADER + (uint64_t)cap->max_inline_data,
+						    (uint64_t)SEGMENT);
 
 	return RTE_ALIGN_CEIL(RTE_MAX(gather, in_line), (uint64_t)WQEBB);
 }
 
-static int
-size_sq(const struct rdmapmd_device_attr *device, struct rdmapmd_qp_cap *cap,
-	struct rdmapmd_qp_sizing *sizing)
+/* Bytes of inline data. Who has them has no atomic segment: one of those that stand before the data is not counted, but for UD. */
+static uint32_t
+send_max_inline(uint32_t wqe, uint32_t overhead)
 {
+	const uint32_t counted =
+		overhead == UD_OVERHEAD ? RTE_MIN(wqe, MAX_SEGMENTS * SEGMENT) : wqe;
+
+	return counted - overhead - INLINE_HEADER;
+}
+
+static int
+size_sq(const struct rdmapmd_device_attr *device, enum rdmapmd_qp_type type,
+	struct rdmapmd_qp_cap *cap, struct rdmapmd_qp_sizing *sizing)
+{
+	const uint32_t overhead = send_overhead(type);
+	/* Segments that are in the place of data; the device's limit leaves room for the overhead of others. */
+	const uint32_t more = (overhead - SEND_OVERHEAD) / SEGMENT;
 	uint64_t wqe, bytes, count;
 
 	if (cap->max_send_wr == 0) {
@@ -47,9 +68,10 @@ size_sq(const struct rdmapmd_device_attr *device, struct rdmapmd_qp_cap *cap,
 	}
 	/* There is always room for one: a WQE is a block at least. */
 	cap->max_send_sge = RTE_MAX(cap->max_send_sge, 1u);
-	wqe = send_wqe_size(cap);
-	if (cap->max_send_wr > device->max_qp_wr || cap->max_send_sge > device->max_send_sge ||
-	    wqe > device->max_sq_desc_sz)
+	wqe = send_wqe_size(cap, overhead);
+	if (cap->max_send_wr > device->max_qp_wr ||
+	    cap->max_send_sge + more > device->max_send_sge || wqe > device->max_sq_desc_sz ||
+	    cap->max_inline_data > send_max_inline((uint32_t)wqe, overhead))
 		return -EINVAL;
 	bytes = rte_align64pow2(cap->max_send_wr * wqe);
 	count = bytes / WQEBB;
@@ -59,7 +81,7 @@ size_sq(const struct rdmapmd_device_attr *device, struct rdmapmd_qp_cap *cap,
 	sizing->sq.wqe_count = (uint32_t)count;
 	sizing->sq.max_post = (uint32_t)(bytes / wqe);
 	sizing->sq.max_gs = cap->max_send_sge;
-	sizing->sq.max_inline = (uint32_t)wqe - SEND_OVERHEAD - INLINE_HEADER;
+	sizing->sq.max_inline = send_max_inline((uint32_t)wqe, overhead);
 	cap->max_send_wr = sizing->sq.max_post;
 	cap->max_inline_data = sizing->sq.max_inline;
 	return 0;
@@ -98,8 +120,8 @@ size_rq(const struct rdmapmd_device_attr *device, struct rdmapmd_qp_cap *cap,
 }
 
 int
-rdmapmd_size_qp(const struct rdmapmd_device_attr *device, bool srq, struct rdmapmd_qp_cap *cap,
-		struct rdmapmd_qp_sizing *sizing)
+rdmapmd_size_qp(const struct rdmapmd_device_attr *device, enum rdmapmd_qp_type type, bool srq,
+		struct rdmapmd_qp_cap *cap, struct rdmapmd_qp_sizing *sizing)
 {
 	struct rdmapmd_qp_cap got = *cap;
 	int rc;
@@ -107,7 +129,7 @@ rdmapmd_size_qp(const struct rdmapmd_device_attr *device, bool srq, struct rdmap
 	*sizing = (struct rdmapmd_qp_sizing){ 0 };
 	if (srq)
 		got.max_recv_wr = 0;
-	rc = size_sq(device, &got, sizing);
+	rc = size_sq(device, type, &got, sizing);
 	if (rc == 0)
 		rc = size_rq(device, &got, sizing);
 	if (rc == 0)

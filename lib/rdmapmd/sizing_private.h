@@ -9,8 +9,8 @@
 
 #include "rdmapmd_driver.h"
 
-int rdmapmd_size_qp(const struct rdmapmd_device_attr *device, bool srq, struct rdmapmd_qp_cap *cap,
-		    struct rdmapmd_qp_sizing *sizing);
+int rdmapmd_size_qp(const struct rdmapmd_device_attr *device, enum rdmapmd_qp_type type, bool srq,
+		    struct rdmapmd_qp_cap *cap, struct rdmapmd_qp_sizing *sizing);
 int rdmapmd_size_cq(const struct rdmapmd_device_attr *device, uint32_t cqe, uint8_t *log_size);
 int rdmapmd_size_srq(const struct rdmapmd_device_attr *device, struct rdmapmd_srq_attr *attr,
 		     struct rdmapmd_srq_sizing *sizing);

@@ -134,6 +134,10 @@ test_an_incomplete_driver_is_refused(void **state)
 		offsetof(struct rdmapmd_driver_ops, srq_destroy),
 		offsetof(struct rdmapmd_driver_ops, td_alloc), /* both or none */
 		offsetof(struct rdmapmd_driver_ops, td_dealloc),
+		offsetof(struct rdmapmd_driver_ops, ah_create), /* both or none */
+		offsetof(struct rdmapmd_driver_ops, ah_destroy),
+		offsetof(struct rdmapmd_driver_ops, mcast_attach), /* both or none */
+		offsetof(struct rdmapmd_driver_ops, mcast_detach),
 	};
 	static const size_t sizes[] = {
 		offsetof(struct rdmapmd_driver_ops, context_size),
@@ -143,6 +147,7 @@ test_an_incomplete_driver_is_refused(void **state)
 		offsetof(struct rdmapmd_driver_ops, qp_size),
 		offsetof(struct rdmapmd_driver_ops, srq_size),
 		offsetof(struct rdmapmd_driver_ops, td_size),
+		offsetof(struct rdmapmd_driver_ops, ah_size),
 	};
 	struct fake *fake = fake_register("fake0");
 	struct rdmapmd_driver_ops ops;

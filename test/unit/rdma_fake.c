@@ -412,6 +412,35 @@ td_dealloc(struct rdmapmd_td *td)
 	return goes(fake_of(td->context), "td_dealloc");
 }
 
+static int
+ah_create(struct rdmapmd_ah *ah, const struct rdmapmd_ah_attr *attr)
+{
+	struct fake *fake = fake_of(ah->context);
+
+	RECORD(fake, ah, *attr);
+	return comes(fake, "ah_create");
+}
+
+static int
+ah_destroy(struct rdmapmd_ah *ah)
+{
+	return goes(fake_of(ah->context), "ah_destroy");
+}
+
+static int
+mcast_attach(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid)
+{
+	RECORD(fake_of(qp->context), group, *gid);
+	return comes(fake_of(qp->context), "mcast_attach");
+}
+
+static int
+mcast_detach(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid)
+{
+	RECORD(fake_of(qp->context), group, *gid);
+	return goes(fake_of(qp->context), "mcast_detach");
+}
+
 static const struct rdmapmd_driver_ops all_ops = {
 	.context_size = sizeof(struct rdmapmd_context),
 	.pd_size = sizeof(struct rdmapmd_pd),
@@ -420,6 +449,7 @@ static const struct rdmapmd_driver_ops all_ops = {
 	.qp_size = sizeof(struct fake_qp),
 	.srq_size = sizeof(struct rdmapmd_srq),
 	.td_size = sizeof(struct rdmapmd_td),
+	.ah_size = sizeof(struct rdmapmd_ah),
 	.context_open = context_open,
 	.context_close = context_close,
 	.device_query = device_query,
@@ -454,6 +484,10 @@ static const struct rdmapmd_driver_ops all_ops = {
 	.srq_destroy = srq_destroy,
 	.td_alloc = td_alloc,
 	.td_dealloc = td_dealloc,
+	.ah_create = ah_create,
+	.ah_destroy = ah_destroy,
+	.mcast_attach = mcast_attach,
+	.mcast_detach = mcast_detach,
 };
 
 /* ---- The device ---- */

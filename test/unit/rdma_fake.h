@@ -61,6 +61,8 @@ struct fake {
 	uint16_t vlan_id;
 	uint32_t limit;
 	uint16_t count, period_us;
+	struct rdmapmd_ah_attr ah;
+	union rdmapmd_gid group;
 };
 
 /* Register a device of this name that offers RDMA. */

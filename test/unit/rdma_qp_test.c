@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Queue pairs: the whole matrix of state changes with their attributes, values, paths, sizes, drain. */
+/* Queue pairs: the whole matrix of state changes with their attributes, values, paths, drain. */
 
 #include "rdma_fake.h"
 
@@ -18,10 +18,12 @@
  * The table as the manual pages of verbs users have it: from, to, what must be given, what may be. It is written down
  * here once more, bit by bit, so that it can contradict the library's.
  */
-static const struct rule {
+struct rule {
 	enum rdmapmd_qp_state from, to;
 	const char *needs, *allows;
-} rules[] = {
+};
+
+static const struct rule of_rc[] = {
 	{ RDMAPMD_QPS_RESET, RDMAPMD_QPS_INIT, "PKEY PORT ACCESS", "" },
 	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_INIT, "", "PKEY PORT ACCESS" },
 	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_RTR, "AV MTU DQPN RQPSN DESTRD MINRNR", "PKEY ACCESS ALT" },
@@ -32,7 +34,50 @@ static const struct rule {
 	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_RTS, "", "CUR ACCESS MINRNR ALT MIG" },
 	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_SQD, "",
 	  "PKEY PORT ACCESS AV TIMEOUT RETRY RNR RD DESTRD MINRNR ALT MIG" },
+	{ 0 }, /* RESET to RESET */
 };
+
+static const struct rule of_uc[] = {
+	{ RDMAPMD_QPS_RESET, RDMAPMD_QPS_INIT, "PKEY PORT ACCESS", "" },
+	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_INIT, "", "PKEY PORT ACCESS" },
+	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_RTR, "AV MTU DQPN RQPSN", "PKEY ACCESS ALT" },
+	{ RDMAPMD_QPS_RTR, RDMAPMD_QPS_RTS, "SQPSN", "CUR ACCESS ALT MIG" },
+	{ RDMAPMD_QPS_RTS, RDMAPMD_QPS_RTS, "", "CUR ACCESS ALT MIG" },
+	{ RDMAPMD_QPS_RTS, RDMAPMD_QPS_SQD, "", "NOTIFY" },
+	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_RTS, "", "CUR ACCESS ALT MIG" },
+	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_SQD, "", "PKEY ACCESS AV ALT MIG" },
+	{ RDMAPMD_QPS_SQE, RDMAPMD_QPS_RTS, "", "CUR ACCESS" },
+	{ 0 },
+};
+
+static const struct rule of_ud[] = {
+	{ RDMAPMD_QPS_RESET, RDMAPMD_QPS_INIT, "PKEY PORT QKEY", "" },
+	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_INIT, "", "PKEY PORT QKEY" },
+	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_RTR, "", "PKEY QKEY" },
+	{ RDMAPMD_QPS_RTR, RDMAPMD_QPS_RTS, "SQPSN", "CUR QKEY" },
+	{ RDMAPMD_QPS_RTS, RDMAPMD_QPS_RTS, "", "CUR QKEY" },
+	{ RDMAPMD_QPS_RTS, RDMAPMD_QPS_SQD, "", "NOTIFY" },
+	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_RTS, "", "CUR QKEY" },
+	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_SQD, "", "PKEY QKEY" },
+	{ RDMAPMD_QPS_SQE, RDMAPMD_QPS_RTS, "", "CUR QKEY" },
+	{ 0 },
+};
+
+static const struct rule of_gsi[] = {
+	{ RDMAPMD_QPS_RESET, RDMAPMD_QPS_INIT, "PKEY QKEY", "" },
+	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_INIT, "", "PKEY QKEY" },
+	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_RTR, "", "PKEY QKEY" },
+	{ RDMAPMD_QPS_RTR, RDMAPMD_QPS_RTS, "SQPSN", "CUR QKEY" },
+	{ RDMAPMD_QPS_RTS, RDMAPMD_QPS_RTS, "", "CUR QKEY" },
+	{ RDMAPMD_QPS_RTS, RDMAPMD_QPS_SQD, "", "NOTIFY" },
+	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_RTS, "", "CUR QKEY" },
+	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_SQD, "", "PKEY QKEY" },
+	{ RDMAPMD_QPS_SQE, RDMAPMD_QPS_RTS, "", "CUR QKEY" },
+	{ 0 },
+};
+
+static const struct rule *rules; /* of the type that is tested */
+static enum rdmapmd_qp_type type;
 
 static const struct {
 	const char *name;
@@ -72,7 +117,7 @@ find_rule(enum rdmapmd_qp_state from, enum rdmapmd_qp_state to, unsigned int *ne
 	*needs = *allows = 0;
 	if (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR)
 		return true;
-	for (i = 0; i < RTE_DIM(rules); i++)
+	for (i = 0; rules[i].needs != NULL; i++)
 		if (rules[i].from == from && rules[i].to == to) {
 			*needs = mask_of(rules[i].needs);
 			*allows = mask_of(rules[i].allows);
@@ -91,6 +136,7 @@ good_attr(enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
 		.rq_psn = 0xffffff,
 		.sq_psn = 0xffffff,
 		.dest_qp_num = 0xffffff,
+		.qkey = RDMAPMD_QP1_QKEY,
 		.qp_access_flags = RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE |
 				   RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_ATOMIC,
 		.ah_attr = { .dgid = { .raw = { [10] = 0xff, 0xff, 10, 0, 0, 2 } },
@@ -116,6 +162,8 @@ new_qp(const struct fake_set *set)
 	struct rdmapmd_qp_init_attr attr = fake_qp_attr(set);
 	struct rdmapmd_qp *qp;
 
+	attr.qp_type = type;
+	attr.port_num = 1;
 	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), 0);
 	return qp;
 }
@@ -143,6 +191,10 @@ bring_to(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state)
 			assert_int_equal(change(qp, RDMAPMD_QPS_ERR, 0), 0);
 			break;
 		}
+		if (state == RDMAPMD_QPS_SQE && i == 3) {
+			rdmapmd_qp_send_in_error(qp);
+			break;
+		}
 		assert_true(i < RTE_DIM(way));
 		find_rule((enum rdmapmd_qp_state)rdmapmd_qp_state(qp), way[i], &needs, &allows);
 		assert_int_equal(change(qp, way[i], needs), 0);
@@ -151,19 +203,46 @@ bring_to(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state)
 
 static const enum rdmapmd_qp_state reachable[] = { RDMAPMD_QPS_RESET, RDMAPMD_QPS_INIT,
 						   RDMAPMD_QPS_RTR,   RDMAPMD_QPS_RTS,
-						   RDMAPMD_QPS_SQD,   RDMAPMD_QPS_ERR };
+						   RDMAPMD_QPS_SQD,   RDMAPMD_QPS_ERR,
+						   RDMAPMD_QPS_SQE }; /* the last one not by RC */
 
 /* Queue pairs without an SRQ. */
 static int
-setup(void **state)
+setup_type(void **state, enum rdmapmd_qp_type qp_type, const struct rule *of_type)
 {
 	struct fake_set *set;
 
+	type = qp_type;
+	rules = of_type;
 	fake_setup(state);
 	set = *state;
 	set->srq = NULL;
 	set->own = new_qp(set);
 	return 0;
+}
+
+static int
+setup(void **state)
+{
+	return setup_type(state, RDMAPMD_QPT_RC, of_rc);
+}
+
+static int
+setup_uc(void **state)
+{
+	return setup_type(state, RDMAPMD_QPT_UC, of_uc);
+}
+
+static int
+setup_ud(void **state)
+{
+	return setup_type(state, RDMAPMD_QPT_UD, of_ud);
+}
+
+static int
+setup_gsi(void **state)
+{
+	return setup_type(state, RDMAPMD_QPT_GSI, of_gsi);
 }
 
 /* What a mask is answered with, by the rules. */
@@ -205,8 +284,9 @@ test_every_state_change(void **state)
 	struct fake_set *set = *state;
 	unsigned int from, to, bit, needs, allows;
 
-	for (from = 0; from < RTE_DIM(reachable); from++) {
+	for (from = 0; from < RTE_DIM(reachable) - (type == RDMAPMD_QPT_RC); from++) {
 		bring_to(set->own, reachable[from]);
+		assert_int_equal(rdmapmd_qp_state(set->own), reachable[from]);
 		for (to = 0; to < STATES; to++) {
 			const enum rdmapmd_qp_state a = reachable[from];
 			const enum rdmapmd_qp_state b = (enum rdmapmd_qp_state)to;
@@ -308,6 +388,27 @@ test_an_error_during_a_change_stays(void **state)
 	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_RESET);
 }
 
+/* Of RC it stops all; of the others sends alone, also those that were to be finished before a pause. */
+static void
+test_a_send_that_fails(void **state)
+{
+	static const enum rdmapmd_qp_state from[] = { RDMAPMD_QPS_RTS, RDMAPMD_QPS_SQD };
+	struct fake_set *set = *state;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(from); i++) {
+		bring_to(set->own, from[i]);
+		rdmapmd_qp_send_in_error(set->own);
+		assert_int_equal(rdmapmd_qp_state(set->own),
+				 type == RDMAPMD_QPT_RC ? RDMAPMD_QPS_ERR : RDMAPMD_QPS_SQE);
+		/* What is flushed then tells nothing new, nor does what was flushed before. */
+		rdmapmd_qp_send_in_error(set->own);
+		rdmapmd_qp_in_error(set->own);
+		rdmapmd_qp_send_in_error(set->own);
+		assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_ERR);
+	}
+}
+
 static void
 test_an_error_during_a_query_stays(void **state)
 {
@@ -364,6 +465,7 @@ test_values_out_of_range(void **state)
 	VALUE("AV", INIT, RTR, ah_attr.sgid_index, 2); /* empty */
 	VALUE("AV", INIT, RTR, ah_attr.sgid_index, 4); /* not there */
 	VALUE("AV", INIT, RTR, ah_attr.dgid, (union rdmapmd_gid){ 0 });
+	VALUE("AV", INIT, RTR, ah_attr.dgid.raw[12], 224); /* a group */
 	VALUE("TIMEOUT", RTR, RTS, timeout, 32);
 	VALUE("RETRY", RTR, RTS, retry_cnt, 8);
 	VALUE("RNR", RTR, RTS, rnr_retry, 8);
@@ -461,182 +563,7 @@ test_query(void **state)
 	assert_int_equal(rdmapmd_qp_query(set->own, &attr, NULL), -EIO);
 }
 
-/* ---- Create, sizes ---- */
-
-static void
-test_transports_that_there_are_not(void **state)
-{
-	struct fake_set *set = *state;
-	struct rdmapmd_qp_init_attr attr = fake_qp_attr(set);
-	struct rdmapmd_qp *qp;
-
-	attr.qp_type = RDMAPMD_QPT_UD;
-	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -ENOTSUP);
-	attr.qp_type = RDMAPMD_QPT_UC;
-	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -ENOTSUP);
-	attr.qp_type = (enum rdmapmd_qp_type)0;
-	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -EINVAL);
-}
-
-/*
- * By hand: a send WQE has 48 bytes (control, remote address, atomic), then 16 for each segment, or 4 and the payload,
- * rounded to 16; whole blocks of 64. The ring is the next power of two of max_send_wr * wqe_size. A receive WQE is the
- * next power of two of 16 * segments.
- */
-static const struct sized {
-	struct rdmapmd_qp_cap asked;
-	uint32_t wqe_size, wqe_count, max_post, max_inline;
-	uint32_t rq_wqe_size, rq_wqe_count, rq_max_gs;
-} sizes[] = {
-	/* 48 + 16 = 64: one block */
-	{ { 1, 1, 1, 1, 0 }, 64, 1, 1, 12, 16, 4, 1 },
-	{ { 16, 16, 1, 1, 0 }, 64, 16, 16, 12, 16, 16, 1 },
-	{ { 17, 17, 1, 2, 0 }, 64, 32, 32, 12, 32, 32, 2 },
-	/* 48 + 2 * 16 = 80: two blocks; inline 128 - 52 */
-	{ { 100, 100, 2, 3, 0 }, 128, 256, 128, 76, 64, 128, 4 },
-	/* inline: 48 + align(4 + 64, 16) = 128 */
-	{ { 128, 128, 1, 4, 64 }, 128, 256, 128, 76, 64, 128, 4 },
-	/* 48 + align(4 + 76, 16) = 128, one byte more: 144, three blocks; 64 * 192 = 12,288: ring of 16,384 */
-	{ { 64, 64, 1, 5, 76 }, 128, 128, 64, 76, 128, 64, 8 },
-	{ { 64, 64, 1, 8, 77 }, 192, 256, 85, 140, 128, 64, 8 },
-	/* the largest: 48 + 30 * 16 = 528: nine blocks; 1,000 * 576 = 576,000: ring of 2^20 */
-	{ { 1000, 1000, 30, 32, 0 }, 576, 16384, 1820, 524, 512, 1024, 32 },
-	/* 48 + align(4 + 972, 16) = 1,024 bytes, the device's limit; 2,048 of them fill 32,768 blocks */
-	{ { 2048, 32768, 1, 1, 972 }, 1024, 32768, 2048, 972, 16, 32768, 1 },
-	{ { 32768, 1, 1, 0, 0 }, 64, 32768, 32768, 12, 16, 4, 1 },
-	/* No segment is asked for: there is room for one all the same. */
-	{ { 4, 4, 0, 0, 8 }, 64, 4, 4, 12, 16, 4, 1 },
-};
-
-static void
-test_sizes(void **state)
-{
-	struct fake_set *set = *state;
-	struct rdmapmd_qp_init_attr attr;
-	struct rdmapmd_qp_sizing sizing;
-	struct rdmapmd_qp_cap cap;
-	struct rdmapmd_qp *qp;
-	unsigned int i;
-
-	for (i = 0; i < RTE_DIM(sizes); i++) {
-		const struct sized *s = &sizes[i];
-
-		attr = fake_qp_attr(set);
-		attr.cap = cap = s->asked;
-		assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), 0);
-		assert_int_equal(rdmapmd_qp_sizing_query(qp, &sizing), 0);
-		assert_int_equal(sizing.sq.wqe_size, s->wqe_size);
-		assert_int_equal(sizing.sq.wqe_count, s->wqe_count);
-		assert_int_equal(sizing.sq.max_post, s->max_post);
-		assert_int_equal(sizing.sq.max_gs, RTE_MAX(s->asked.max_send_sge, 1u));
-		assert_int_equal(sizing.sq.max_inline, s->max_inline);
-		assert_int_equal(sizing.rq.wqe_size, s->rq_wqe_size);
-		assert_int_equal(sizing.rq.wqe_count, s->rq_wqe_count);
-		assert_int_equal(sizing.rq.max_post, s->rq_wqe_count);
-		assert_int_equal(sizing.rq.max_gs, s->rq_max_gs);
-		/* The driver got the same, and the application what follows. */
-		assert_memory_equal(&set->fake->qp_sizing, &sizing, sizeof(sizing));
-		assert_int_equal(attr.cap.max_send_wr, s->max_post);
-		assert_int_equal(attr.cap.max_recv_wr, s->rq_wqe_count);
-		assert_int_equal(attr.cap.max_send_sge, RTE_MAX(s->asked.max_send_sge, 1u));
-		assert_int_equal(attr.cap.max_recv_sge, s->rq_max_gs);
-		assert_int_equal(attr.cap.max_inline_data, s->max_inline);
-		assert_int_equal(rdmapmd_qp_destroy(qp), 0);
-		/* And without making one. */
-		memset(&sizing, 0, sizeof(sizing));
-		assert_int_equal(rdmapmd_qp_sizing_compute(set->context, &cap, false, &sizing), 0);
-		assert_memory_equal(&set->fake->qp_sizing, &sizing, sizeof(sizing));
-		assert_memory_equal(&cap, &attr.cap, sizeof(cap));
-	}
-}
-
-static void
-test_sizes_that_are_too_large(void **state)
-{
-	static const struct rdmapmd_qp_cap caps[] = {
-		{ 32769, 1, 1, 1, 0 },
-		{ 1, 32769, 1, 1, 0 },
-		{ 1, 1, 31, 1, 0 },
-		{ 1, 1, 1, 33, 0 },
-		{ 1, 1, 1, 1, 973 },
-		{ 2049, 1, 1, 1, 972 },
-		{ 16385, 1, 2, 1, 0 },
-		{ UINT32_MAX, 1, 1, 1, 0 },
-		{ 1, UINT32_MAX, 1, 1, 0 },
-		{ 1, 1, UINT32_MAX, 1, 0 },
-		{ 1, 1, 1, UINT32_MAX, 0 },
-		{ 1, 1, 1, 1, UINT32_MAX },
-		{ 1, 1, 0x10000000, 1, 0 },
-		{ 1, 1, 1, 0x10000000, 0 },
-		{ 1, 1, 1, 1, UINT32_MAX - 3 },
-	};
-	struct fake_set *set = *state;
-	struct rdmapmd_qp_init_attr attr;
-	struct rdmapmd_qp *qp = NULL;
-	unsigned int i;
-
-	set->fake->call_count = 0;
-	for (i = 0; i < RTE_DIM(caps); i++) {
-		attr = fake_qp_attr(set);
-		attr.cap = caps[i];
-		assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -EINVAL);
-		assert_memory_equal(&attr.cap, &caps[i], sizeof(attr.cap));
-	}
-	assert_null(qp);
-	fake_assert_calls(set->fake, 0, "");
-}
-
-/* Devices whose limits do not go together. */
-static void
-test_the_smallest_limit_counts(void **state)
-{
-	struct fake *fake = fake_register("fake1");
-	struct rdmapmd_qp_sizing sizing;
-	struct rdmapmd_qp_cap cap = { .max_recv_wr = 1, .max_recv_sge = 17 };
-	struct fake_set set;
-
-	(void)state;
-	fake->attr.max_rq_desc_sz = 256; /* 16 segments */
-	fake->attr.max_qp_wr = 100000;
-	fake->attr.max_send_wqebb = 100000;
-	fake_open(fake, &set);
-	assert_int_equal(rdmapmd_qp_sizing_compute(set.context, &cap, false, &sizing), -EINVAL);
-	cap = (struct rdmapmd_qp_cap){ .max_recv_wr = 32769, .max_recv_sge = 1 };
-	assert_int_equal(rdmapmd_qp_sizing_compute(set.context, &cap, false, &sizing), -EINVAL);
-	cap = (struct rdmapmd_qp_cap){ .max_send_wr = 32769, .max_send_sge = 1 };
-	assert_int_equal(rdmapmd_qp_sizing_compute(set.context, &cap, false, &sizing), -EINVAL);
-	assert_int_equal(rdmapmd_context_close(set.context), 0);
-	fake->attr.max_recv_sge = 5;
-	fake_open(fake, &set);
-	cap = (struct rdmapmd_qp_cap){ .max_recv_wr = 1, .max_recv_sge = 5 };
-	assert_int_equal(rdmapmd_qp_sizing_compute(set.context, &cap, false, &sizing), 0);
-	assert_int_equal(sizing.rq.wqe_size, 128);
-	assert_int_equal(sizing.rq.max_gs, 5); /* not the 8 that would fit */
-	assert_int_equal(cap.max_recv_sge, 5);
-	assert_int_equal(rdmapmd_context_close(set.context), 0);
-	fake_unregister(fake);
-}
-
-static void
-test_queues_of_no_size(void **state)
-{
-	struct fake_set *set = *state;
-	struct rdmapmd_qp_cap cap = { .max_recv_wr = 4, .max_recv_sge = 2, .max_send_sge = 3 };
-	struct rdmapmd_qp_sizing sizing;
-
-	assert_int_equal(rdmapmd_qp_sizing_compute(set->context, &cap, false, &sizing), 0);
-	assert_int_equal(sizing.sq.wqe_count, 0);
-	assert_int_equal(cap.max_send_sge, 0);
-	assert_int_equal(cap.max_inline_data, 0);
-	assert_int_equal(sizing.rq.wqe_count, 4);
-	/* With an SRQ there is no receive queue. */
-	cap = (struct rdmapmd_qp_cap){ .max_send_wr = 1, .max_recv_wr = 4, .max_recv_sge = 2 };
-	assert_int_equal(rdmapmd_qp_sizing_compute(set->context, &cap, true, &sizing), 0);
-	assert_int_equal(sizing.rq.wqe_count, 0);
-	assert_int_equal(cap.max_recv_wr, 0);
-	assert_int_equal(cap.max_recv_sge, 0);
-	assert_int_equal(sizing.sq.wqe_count, 1);
-}
+/* ---- Create ---- */
 
 static void
 test_what_an_application_sees_of_its_queue_pair(void **state)
@@ -720,6 +647,13 @@ test_who_wants_to_know_that_a_queue_is_drained(void **state)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_every_state_change),
+	TEST(test_a_send_that_fails),
+	{ "test_a_send_of_uc_that_fails", test_a_send_that_fails, setup_uc, fake_teardown, NULL },
+	{ "test_a_send_of_ud_that_fails", test_a_send_that_fails, setup_ud, fake_teardown, NULL },
+	{ "test_every_state_change_of_uc", test_every_state_change, setup_uc, fake_teardown, NULL },
+	{ "test_every_state_change_of_ud", test_every_state_change, setup_ud, fake_teardown, NULL },
+	{ "test_every_state_change_of_gsi", test_every_state_change, setup_gsi, fake_teardown,
+	  NULL },
 	TEST(test_states_that_are_none),
 	TEST(test_attributes_without_a_state_leave_it),
 	TEST(test_the_current_state_must_be_right),
@@ -730,11 +664,6 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_remote_atomics_need_a_device_that_has_some),
 	TEST(test_the_way_to_the_peer),
 	TEST(test_query),
-	TEST(test_transports_that_there_are_not),
-	TEST(test_sizes),
-	TEST(test_sizes_that_are_too_large),
-	TEST(test_the_smallest_limit_counts),
-	TEST(test_queues_of_no_size),
 	TEST(test_what_an_application_sees_of_its_queue_pair),
 	TEST(test_drain),
 	TEST(test_who_wants_to_know_that_a_queue_is_drained),
