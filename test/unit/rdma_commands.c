@@ -218,14 +218,15 @@ rnic_control_sync(struct rnic_dev *dev)
 	(void)dev;
 }
 
-/* Addresses that are let in: their number. */
+/* Addresses that are let in: their number, and the one that came or went last. */
 unsigned int commands_macs;
+uint8_t commands_mac[6];
 
 int
 rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6])
 {
 	(void)dev;
-	(void)mac;
+	memcpy(commands_mac, mac, sizeof(commands_mac));
 	commands_macs++;
 	return 0;
 }
@@ -234,8 +235,18 @@ int
 rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6])
 {
 	(void)dev;
-	(void)mac;
+	memcpy(commands_mac, mac, sizeof(commands_mac));
 	commands_macs--;
+	return 0;
+}
+
+uint16_t commands_mtu;
+
+int
+rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu)
+{
+	(void)dev;
+	*mtu = commands_mtu;
 	return 0;
 }
 

@@ -34,8 +34,10 @@ extern void (*commands_during)(const struct command *command);
 unsigned int commands_resources(void);
 extern void *commands_memory;
 extern uint64_t commands_record;
-/* Addresses that the port lets in. */
+/* Addresses that the port lets in, and the one that came or went last; its MTU. */
 extern unsigned int commands_macs;
+extern uint8_t commands_mac[6];
+extern uint16_t commands_mtu;
 /* Events of the port. */
 extern unsigned int commands_gid_changes;
 

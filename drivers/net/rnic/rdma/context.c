@@ -19,12 +19,14 @@
 #include "prm/caps.h"
 #include "prm/qp.h"
 #include "prm/wqe.h"
+#include "rdma/ah.h"
 #include "rdma/context.h"
 #include "rdma/cq.h"
 #include "rdma/event.h"
 #include "rdma/gid.h"
 #include "rdma/modify.h"
 #include "rdma/mr.h"
+#include "rdma/path.h"
 #include "rdma/post.h"
 #include "rdma/qp.h"
 #include "rdma/raw.h"
@@ -37,7 +39,7 @@
 #define LOG_MAX_MR_BYTES \
 	40 /* of pages of 4 KiB, at worst: the list of them is a command's length */
 #define ATOMIC_OPERATIONS (RNIC_ATOMIC_COMPARE_SWAP | RNIC_ATOMIC_FETCH_ADD)
-#define PORTS		  1
+#define PORTS		  RNIC_RDMA_PORT
 #define PKEYS		  1 /* RoCE has one, the default */
 #define DEFAULT_PKEY	  0xffff
 
@@ -222,17 +224,6 @@ device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 	return 0;
 }
 
-/* The largest payload whose packets fit frames of the port. */
-static enum rdmapmd_mtu
-path_mtu(uint32_t port_mtu)
-{
-	enum rdmapmd_mtu mtu = RDMAPMD_MTU_4096;
-
-	while (mtu > RDMAPMD_MTU_256 && rdmapmd_mtu_bytes(mtu) + RNIC_ROCE_MTU_OVERHEAD > port_mtu)
-		mtu--;
-	return mtu;
-}
-
 static int
 port_query(struct rdmapmd_context *context, uint8_t port_num, struct rdmapmd_port_attr *attr)
 {
@@ -243,7 +234,7 @@ port_query(struct rdmapmd_context *context, uint8_t port_num, struct rdmapmd_por
 
 	RTE_SET_USED(port_num);
 	*attr = (struct rdmapmd_port_attr){
-		.max_mtu = path_mtu(dev->max_mtu),
+		.max_mtu = rnic_path_mtu(dev->max_mtu),
 		.max_msg_sz = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_MSG),
 		.gid_tbl_len = rnic_gid_count(dev),
 		.pkey_tbl_len = PKEYS,
@@ -254,7 +245,7 @@ port_query(struct rdmapmd_context *context, uint8_t port_num, struct rdmapmd_por
 	if (rc != 0)
 		return rc;
 	attr->state = up ? RDMAPMD_PORT_ACTIVE : RDMAPMD_PORT_DOWN;
-	attr->active_mtu = path_mtu(mtu);
+	attr->active_mtu = rnic_path_mtu(mtu);
 	memcpy(attr->mac, dev->mac, sizeof(attr->mac));
 	return 0;
 }
@@ -332,6 +323,7 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.qp_size = sizeof(struct rnic_rdma_qp),
 	.srq_size = sizeof(struct rnic_rdma_srq),
 	.td_size = sizeof(struct rnic_rdma_td),
+	.ah_size = sizeof(struct rnic_rdma_ah),
 	.context_open = context_open,
 	.context_close = context_close,
 	.device_query = device_query,
@@ -363,6 +355,10 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.srq_arm = rnic_rdma_srq_arm,
 	.srq_query = rnic_rdma_srq_query,
 	.srq_destroy = rnic_rdma_srq_destroy,
+	.ah_create = rnic_rdma_ah_create,
+	.ah_destroy = rnic_rdma_ah_destroy,
+	.mcast_attach = rnic_rdma_mcast_attach,
+	.mcast_detach = rnic_rdma_mcast_detach,
 	.td_alloc = rnic_rdma_td_alloc,
 	.td_dealloc = rnic_rdma_td_dealloc,
 };

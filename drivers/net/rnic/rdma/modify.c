@@ -15,6 +15,7 @@
 #include "core/dev.h"
 #include "core/eq.h"
 #include "core/mem.h"
+#include "object/port.h"
 #include "object/q_counter.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
@@ -22,6 +23,7 @@
 #include "prm/queue.h"
 #include "rdma/gid.h"
 #include "rdma/modify.h"
+#include "rdma/path.h"
 #include "rdma/poll.h"
 #include "rdma/post.h"
 #include "rdma/qps.h"
@@ -33,7 +35,7 @@
 #define LOG_ACK_REQ_FREQ 8
 
 #define OPT_ACCESS  (RNIC_QP_OPT_RRE | RNIC_QP_OPT_RAE | RNIC_QP_OPT_RWE)
-#define OPT_RUNNING (OPT_ACCESS | RNIC_QP_OPT_RNR_TIMEOUT)
+#define OPT_RUNNING (OPT_ACCESS | RNIC_QP_OPT_RNR_TIMEOUT | RNIC_QP_OPT_Q_KEY)
 #define OPT_DRAINED                                                                      \
 	(OPT_RUNNING | RNIC_QP_OPT_PKEY_INDEX | RNIC_QP_OPT_PRI_PORT |                   \
 	 RNIC_QP_OPT_PRIMARY_ADDR_PATH | RNIC_QP_OPT_ACK_TIMEOUT | RNIC_QP_OPT_SRA_MAX | \
@@ -47,15 +49,24 @@ static const struct {
 	[RDMAPMD_QPS_RESET][RDMAPMD_QPS_INIT] = { RNIC_CMD_RST2INIT_QP, 0 },
 	[RDMAPMD_QPS_INIT][RDMAPMD_QPS_INIT] = { RNIC_CMD_INIT2INIT_QP,
 						 OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX |
-							 RNIC_QP_OPT_PRI_PORT },
+							 RNIC_QP_OPT_Q_KEY | RNIC_QP_OPT_PRI_PORT },
 	[RDMAPMD_QPS_INIT][RDMAPMD_QPS_RTR] = { RNIC_CMD_INIT2RTR_QP,
-						OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX },
+						OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX |
+							RNIC_QP_OPT_Q_KEY },
 	[RDMAPMD_QPS_RTR][RDMAPMD_QPS_RTS] = { RNIC_CMD_RTR2RTS_QP, OPT_RUNNING },
 	[RDMAPMD_QPS_RTS][RDMAPMD_QPS_RTS] = { RNIC_CMD_RTS2RTS_QP, OPT_RUNNING },
 	[RDMAPMD_QPS_RTS][RDMAPMD_QPS_SQD] = { RNIC_CMD_RTS2SQD_QP, 0 },
 	[RDMAPMD_QPS_SQD][RDMAPMD_QPS_SQD] = { RNIC_CMD_SQD2SQD_QP, OPT_DRAINED },
 	[RDMAPMD_QPS_SQD][RDMAPMD_QPS_RTS] = { RNIC_CMD_SQD_RTS_QP, OPT_RUNNING },
+	[RDMAPMD_QPS_SQE][RDMAPMD_QPS_RTS] = { RNIC_CMD_SQERR2RTS_QP, OPT_RUNNING },
 };
+
+/* Of each service type those that it knows, as Linux's mlx5_ib has them. */
+#define OPT_OF_RC (~(uint32_t)RNIC_QP_OPT_Q_KEY)
+#define OPT_OF_UC                                                          \
+	(RNIC_QP_OPT_RWE | RNIC_QP_OPT_PKEY_INDEX | RNIC_QP_OPT_PRI_PORT | \
+	 RNIC_QP_OPT_PRIMARY_ADDR_PATH)
+#define OPT_OF_UD (RNIC_QP_OPT_Q_KEY | RNIC_QP_OPT_PKEY_INDEX | RNIC_QP_OPT_PRI_PORT)
 
 static const struct {
 	unsigned int attribute;
@@ -64,6 +75,7 @@ static const struct {
 	{ RDMAPMD_QP_ACCESS_FLAGS, OPT_ACCESS },
 	{ RDMAPMD_QP_PKEY_INDEX, RNIC_QP_OPT_PKEY_INDEX },
 	{ RDMAPMD_QP_PORT, RNIC_QP_OPT_PRI_PORT },
+	{ RDMAPMD_QP_QKEY, RNIC_QP_OPT_Q_KEY },
 	{ RDMAPMD_QP_AV, RNIC_QP_OPT_PRIMARY_ADDR_PATH | RNIC_QP_OPT_PRI_PORT },
 	{ RDMAPMD_QP_TIMEOUT, RNIC_QP_OPT_ACK_TIMEOUT },
 	{ RDMAPMD_QP_RETRY_CNT, RNIC_QP_OPT_RETRY_COUNT },
@@ -90,20 +102,11 @@ log2_floor(uint32_t count)
 	return count > 1 ? 31u - (uint32_t)__builtin_clz(count) : 0;
 }
 
-/*
- * Flows between the same two ports differ in their source port, from the range that the device takes.
- */
+/* Flows between the same two ports differ in their source port. */
 static uint16_t
 udp_source_port(const struct rnic_rdma_qp *qp, const struct rdmapmd_ah_attr *ah)
 {
-	const struct rnic_roce_cap *roce = &qp->dev->caps.roce;
-	const uint32_t low =
-		(uint32_t)rnic_roce_cap_get(roce, RNIC_ROCE_CAP_R_ROCE_MIN_SRC_UDP_PORT);
-	const uint32_t high =
-		(uint32_t)rnic_roce_cap_get(roce, RNIC_ROCE_CAP_R_ROCE_MAX_SRC_UDP_PORT);
-	const uint32_t flow = ah->flow_label != 0 ? ah->flow_label : qp->qp.qp_num;
-
-	return (uint16_t)(low + (flow ^ flow >> 14) % (high > low ? high - low + 1 : 1));
+	return rnic_path_source_port(qp->dev, ah->flow_label != 0 ? ah->flow_label : qp->qp.qp_num);
 }
 
 static void
@@ -160,6 +163,19 @@ set_timing(struct rnic_qpc *qpc, const struct rdmapmd_qp_attr *attr, unsigned in
 		rnic_qpc_set(qpc, RNIC_QPC_MIN_RNR_NAK, attr->min_rnr_timer);
 }
 
+/* What datagrams have in the place of a path's MTU, as with Linux: one packet is a message. Of QP1 it is a MAD. */
+static void
+set_datagrams(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
+{
+	const bool qp1 = qp->qp.qp_type == RDMAPMD_QPT_GSI;
+
+	rnic_qpc_set(qpc, RNIC_QPC_MTU, qp1 ? RNIC_QP_MTU_256 : RNIC_QP_MTU_4096);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_MSG_MAX, qp1 ? 8 : 12);
+	if (qp1)
+		rnic_ads_set(rnic_qpc_primary_address_path(qpc), RNIC_ADS_VHCA_PORT_NUM,
+			     RNIC_RDMA_PORT);
+}
+
 static void
 set_attributes(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp,
 	       const struct rdmapmd_qp_attr *attr, unsigned int mask)
@@ -179,6 +195,8 @@ set_attributes(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp,
 		rnic_qpc_set(qpc, RNIC_QPC_LOG_MSG_MAX,
 			     rnic_general_cap(qp->dev, RNIC_GENERAL_CAP_LOG_MAX_MSG));
 	}
+	if (mask & RDMAPMD_QP_QKEY)
+		rnic_qpc_set(qpc, RNIC_QPC_Q_KEY, attr->qkey);
 	if (mask & RDMAPMD_QP_DEST_QPN)
 		rnic_qpc_set(qpc, RNIC_QPC_REMOTE_QPN, attr->dest_qp_num);
 	if (mask & RDMAPMD_QP_RQ_PSN)
@@ -241,6 +259,14 @@ optional_parameters(unsigned int mask, uint32_t takes)
 	return given & takes;
 }
 
+static uint32_t
+known_parameters(const struct rnic_rdma_qp *qp)
+{
+	return rnic_rdma_is_datagram(qp)	  ? OPT_OF_UD
+	       : qp->qp.qp_type == RDMAPMD_QPT_UC ? OPT_OF_UC
+						  : OPT_OF_RC;
+}
+
 static int
 qp_change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask,
 	  uint16_t opcode, uint32_t takes)
@@ -252,10 +278,12 @@ qp_change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned 
 
 	rnic_modify_qp_in_set(&in, RNIC_MODIFY_QP_IN_QPN, qp->qp.qp_num);
 	rnic_modify_qp_in_set(&in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK,
-			      optional_parameters(mask, takes));
-	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
+			      optional_parameters(mask, takes & known_parameters(qp)));
+	rnic_qpc_set(qpc, RNIC_QPC_ST, rnic_rdma_service_type(qp));
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->qp_counters->number);
+	if (rnic_rdma_is_datagram(qp))
+		set_datagrams(qpc, qp);
 	set_attributes(qpc, qp, attr, mask);
 	rc = rnic_cmd_exec(qp->dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
 	return rc == 0 ? 0 : qp_why_unchanged(qp, opcode, rc, &out);
@@ -365,6 +393,19 @@ qp_limit_reads(struct rnic_rdma_qp *qp, uint8_t max_rd_atomic)
 	atomic_store_explicit(&qp->sq.kinds, qp->dev->rdma->kinds[kind], memory_order_relaxed);
 }
 
+/* What the port's frames hold now; a MAD is shorter. The device looks, too. */
+static uint16_t
+max_datagram(const struct rnic_rdma_qp *qp)
+{
+	uint16_t mtu = 0;
+
+	if (qp->qp.qp_type == RDMAPMD_QPT_GSI)
+		return (uint16_t)rdmapmd_mtu_bytes(RDMAPMD_MTU_256);
+	if (rnic_port_mtu(qp->dev, &mtu) != 0)
+		mtu = qp->dev->max_mtu;
+	return (uint16_t)rdmapmd_mtu_bytes(rnic_path_mtu(mtu));
+}
+
 int
 rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr, unsigned int mask,
 		    enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
@@ -393,6 +434,8 @@ rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr,
 		atomic_store_explicit(&qp->rq_psn, attr->rq_psn, memory_order_relaxed);
 	if (mask & RDMAPMD_QP_MAX_QP_RD_ATOMIC)
 		qp_limit_reads(qp, attr->max_rd_atomic);
+	if (to == RDMAPMD_QPS_RTS && rnic_rdma_is_datagram(qp))
+		qp->sq.max_datagram = max_datagram(qp);
 	/* Queues that are drained, and the last WQE of an SRQ, are told of. */
 	if ((mask & RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY) != 0 ||
 	    (to == RDMAPMD_QPS_ERR && qp->srq != NULL))
@@ -411,6 +454,7 @@ state_of(uint64_t state)
 	case RNIC_QP_STATE_INIT: return RDMAPMD_QPS_INIT;
 	case RNIC_QP_STATE_RTR: return RDMAPMD_QPS_RTR;
 	case RNIC_QP_STATE_RTS: return RDMAPMD_QPS_RTS;
+	case RNIC_QP_STATE_SQER: return RDMAPMD_QPS_SQE;
 	case RNIC_QP_STATE_SQD:
 	case RNIC_QP_STATE_SQ_DRAINING: return RDMAPMD_QPS_SQD;
 	default: return RDMAPMD_QPS_ERR;
@@ -426,6 +470,7 @@ qp_attributes_get(const struct rnic_qpc *qpc, struct rdmapmd_qp_attr *attr)
 	attr->sq_draining = state == RNIC_QP_STATE_SQ_DRAINING;
 	if (state == RNIC_QP_STATE_RST || state == RNIC_QP_STATE_INIT)
 		return;
+	attr->qkey = (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_Q_KEY);
 	/* What moves by itself. */
 	attr->rq_psn = (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_NEXT_RCV_PSN);
 	attr->sq_psn = (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_NEXT_SEND_PSN);

@@ -22,6 +22,10 @@
 #include "rdma/rdma.h"
 #include "rdma/srq.h"
 
+/* A VLAN tag. */
+#define VLAN_PRIORITY_SHIFT 13
+#define VLAN_ID_MASK	    0xfff
+
 /*
  * The last eight bytes of an entry, loaded at once: what was checked is what is used.
  * Queue number [55:32], WQE counter [31:16], opcode [7:4].
@@ -285,6 +289,25 @@ poll_remember(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 	cq->last_sends = cq->last_receives = RNIC_RDMA_NO_KIND;
 }
 
+/* As poll_responder(), of a datagram: what stands before it, and in its VLAN tag. Entries as Linux's mlx5_ib and libmlx5 read them. */
+static bool
+poll_datagram(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, uint64_t behind,
+	      uint32_t length, const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+{
+	const uint16_t tag = rnic_be16_to_cpu(cqe->vlan_info);
+	const bool tagged = (cqe->l4_l3_hdr_type & RNIC_CQE_VLAN_STRIPPED) != 0;
+
+	/* No WRITE, whatever an entry says, is in memory of a peer's choice. */
+	if (unlikely(behind == 0))
+		length = RTE_MIN(length, room_of(qp, counter_of(word)));
+	if (!poll_responder(cq, qp, word, behind, length, cqe, wc, qp->srq != NULL))
+		return false;
+	wc->sl = tagged ? (uint8_t)(tag >> VLAN_PRIORITY_SHIFT) : 0;
+	wc->vlan_id = tagged ? tag & VLAN_ID_MASK : 0;
+	wc->wc_flags |= tagged ? RDMAPMD_WC_WITH_VLAN : 0;
+	return true;
+}
+
 /*
  * An entry that is not as those of the last queue pair were: another one's, the first of its kind, an error, nobody's. Of
  * each of two CQs a thread may take them: requests are the send CQ's, what arrives is the receive CQ's. False: nothing to
@@ -312,10 +335,13 @@ poll_slow(struct rnic_rdma_cq *cq, const struct rnic_cqe *cqe, struct rdmapmd_wc
 	}
 	if (is_arrival(behind) && qp->qp.recv_cq == &cq->cq) {
 		poll_remember(cq, qp);
-		cq->last_receives = kind_of(word) - behind;
 		length = load_length(cqe);
 		if (!fits_each(qp, behind, length, qp->srq != NULL))
 			length = RTE_MIN(length, room_of(qp, counter_of(word)));
+		/* Of datagrams there is more to say: all of them come here. */
+		if (unlikely(rnic_rdma_is_datagram(qp)))
+			return poll_datagram(cq, qp, word, behind, length, cqe, wc);
+		cq->last_receives = kind_of(word) - behind;
 		return poll_responder(cq, qp, word, behind, length, cqe, wc, qp->srq != NULL);
 	}
 	return poll_failed(cq, qp, word, cqe, wc);

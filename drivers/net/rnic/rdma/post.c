@@ -18,6 +18,7 @@
 #include "core/doorbell.h"
 #include "object/entry_dump.h"
 #include "prm/wqe.h"
+#include "rdma/ah.h"
 #include "rdma/post.h"
 #include "rdma/rdma.h"
 
@@ -64,6 +65,16 @@ frame_parts(unsigned int opcode, unsigned int flags)
 	return opcode == RDMAPMD_WR_SEND ? OP_FRAME : 0;
 }
 
+/* Of UD: a message, or nothing. */
+static uint8_t
+datagram_parts(unsigned int opcode)
+{
+	return opcode == RDMAPMD_WR_SEND || opcode == RDMAPMD_WR_SEND_WITH_IMM ||
+			       opcode == RDMAPMD_WR_NOP
+		       ? 0
+		       : OP_BAD;
+}
+
 void
 rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind)
 {
@@ -82,6 +93,8 @@ rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind)
 				kinds->parts |= OP_BAD;
 			if (qp_kind & RNIC_RDMA_QP_RAW)
 				kinds->parts |= frame_parts(opcode, flags);
+			if (qp_kind & RNIC_RDMA_QP_DATAGRAM)
+				kinds->parts |= datagram_parts(opcode);
 			kinds->fm_ce_se = (flags & RDMAPMD_SEND_FENCE ? RNIC_WQE_FM_FENCE : 0) |
 					  (flags & RDMAPMD_SEND_SOLICITED ? RNIC_WQE_SE : 0) |
 					  (flags & RDMAPMD_SEND_SIGNALED ||
@@ -313,6 +326,64 @@ build_slow(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 	return ds;
 }
 
+/* One packet. */
+static bool
+datagram_fits(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr)
+{
+	uint64_t total = 0;
+	uint16_t i;
+
+	if (wr->num_sge > sq->max_gs)
+		return false;
+	for (i = 0; i < wr->num_sge; i++)
+		total += wr->sg_list[i].length;
+	return total <= sq->max_datagram;
+}
+
+/* Where it goes, in the place of the second to the fourth unit. False: not with this handle, not to that number. */
+static __rte_always_inline bool
+set_vector(struct rnic_wqe_data *at, const struct rdmapmd_send_wr *wr, const struct rdmapmd_pd *pd)
+{
+	const struct rnic_rdma_ah *ah = (const struct rnic_rdma_ah *)wr->wr.ud.ah;
+	struct rnic_wqe_av *vector = (struct rnic_wqe_av *)at;
+
+	if (unlikely(ah == NULL) || unlikely(ah->ah.pd != pd) ||
+	    unlikely(wr->wr.ud.remote_qpn > RDMAPMD_MULTICAST_QPN))
+		return false;
+	*vector = ah->vector;
+	vector->qkey = rnic_cpu_to_be32(wr->wr.ud.remote_qkey);
+	vector->dqp = rnic_cpu_to_be32(RNIC_WQE_AV_EXTENDED | wr->wr.ud.remote_qpn);
+	return true;
+}
+_Static_assert(sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_av) == RNIC_WQEBB_BYTES,
+	       "data begin with the second WQEBB");
+
+/* As build_slow(): a control segment and an address vector, which fill a WQEBB, and a packet's payload, whatever it is made of. */
+static __rte_always_inline uint32_t
+build_datagram(const struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr,
+	       struct rnic_wqe_data *at, uint8_t parts)
+{
+	struct rnic_wqe_data *data = at + DS_PER_WQEBB;
+	uint32_t ds = DS_PER_WQEBB;
+
+	if (unlikely(parts & (OP_BAD | OP_EMPTY)))
+		return build_slow(&qp->sq, wr, at, parts);
+	if (unlikely(!set_vector(at + 1, wr, qp->qp.pd)))
+		return 0;
+	if (data == ring_end(&qp->sq))
+		data = sq_wqebb(&qp->sq, 0);
+	if (likely(wr->num_sge == 1) && likely(!(parts & OP_INLINE)) &&
+	    likely(wr->sg_list->length - 1 < qp->sq.max_datagram)) {
+		set_data(data, wr->sg_list);
+		return ds + 1;
+	}
+	if (!datagram_fits(&qp->sq, wr) ||
+	    !(parts & OP_INLINE ? set_inline(&qp->sq, data, &ds, wr, 0)
+				: set_gather(&qp->sq, data, &ds, wr, 0)))
+		return 0;
+	return ds;
+}
+
 /* As build_slow(): one data segment, behind a remote address or not. */
 static __rte_always_inline uint32_t
 build_one(const struct rdmapmd_send_wr *wr, struct rnic_wqe_data *at, uint8_t parts)
@@ -418,7 +489,8 @@ send_room(const struct rnic_rdma_send *sq, uint64_t tail)
 }
 
 static __rte_always_inline uint16_t
-post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n, const bool dump)
+post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n, const bool dump,
+	  const bool datagrams)
 {
 	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
 	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
@@ -443,8 +515,10 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 		    unlikely(wr->send_flags >= RNIC_RDMA_FLAGS))
 			break;
 		kind = kinds[wr->opcode * RNIC_RDMA_FLAGS + wr->send_flags];
-		if (likely(!(kind.parts & OP_SLOW)) && likely(wr->num_sge == 1) &&
-		    likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE)) {
+		if (datagrams) {
+			ds = build_datagram((struct rnic_rdma_qp *)head, wr, at, kind.parts);
+		} else if (likely(!(kind.parts & OP_SLOW)) && likely(wr->num_sge == 1) &&
+			   likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE)) {
 			wqe->length = wr->sg_list->length;
 			ds = build_one(wr, at, kind.parts);
 		} else {
@@ -481,13 +555,25 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 uint16_t
 rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
 {
-	return post_send(qp, wr, n, false);
+	return post_send(qp, wr, n, false, false);
 }
 
 uint16_t
 rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
 {
-	return post_send(qp, wr, n, true);
+	return post_send(qp, wr, n, true, false);
+}
+
+uint16_t
+rnic_rdma_post_datagrams(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return post_send(qp, wr, n, false, true);
+}
+
+uint16_t
+rnic_rdma_post_datagrams_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return post_send(qp, wr, n, true, true);
 }
 
 /* A NOP whose completion is not reported; there is room. */

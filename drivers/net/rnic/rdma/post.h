@@ -19,6 +19,11 @@ uint16_t rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr
 /* The same, and every WQE is dumped. */
 uint16_t rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
 				  uint16_t n);
+/* The same of datagrams. */
+uint16_t rnic_rdma_post_datagrams(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
+				  uint16_t n);
+uint16_t rnic_rdma_post_datagrams_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
+				       uint16_t n);
 uint16_t rnic_rdma_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr, uint16_t n);
 /* Fill a table of RNIC_RDMA_KINDS, for that kind of queue pair. */
 void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind);

@@ -43,6 +43,20 @@ log2_of(uint32_t power)
 	return (uint8_t)__builtin_ctz(power);
 }
 
+/* Which requests it takes, beside what else its kind says. */
+static unsigned int
+kind_of(const struct rnic_rdma_qp *qp)
+{
+	switch (qp->qp.qp_type) {
+	case RDMAPMD_QPT_RAW_PACKET: return RNIC_RDMA_QP_RAW;
+	/* Nobody answers. */
+	case RDMAPMD_QPT_UC: return RNIC_RDMA_QP_ASKS_NONE;
+	case RDMAPMD_QPT_UD:
+	case RDMAPMD_QPT_GSI: return RNIC_RDMA_QP_DATAGRAM;
+	default: return 0;
+	}
+}
+
 /* ---- Rings ---- */
 
 static int
@@ -50,8 +64,9 @@ alloc_send(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	struct rnic_rdma_send *sq = &qp->sq;
 
-	sq->kinds = qp->dev->rdma->kinds[(qp->qp.sq_sig_all ? RNIC_RDMA_QP_SIGNALS_ALL : 0) |
-					 (rnic_rdma_is_raw(qp) ? RNIC_RDMA_QP_RAW : 0)];
+	sq->kinds =
+		qp->dev->rdma
+			->kinds[(qp->qp.sq_sig_all ? RNIC_RDMA_QP_SIGNALS_ALL : 0) | kind_of(qp)];
 	/* Entries for a queue that is not there find a request that is long done. */
 	sq->wqes = &qp->no_wqe;
 	if (sizing->sq.wqe_count == 0)
@@ -166,9 +181,11 @@ qp_set_queues(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
 }
 
 static void
-qp_context_fill(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
+qp_context_fill(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp, uint32_t create_flags)
 {
-	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
+	rnic_qpc_set(qpc, RNIC_QPC_ST, rnic_rdma_service_type(qp));
+	rnic_qpc_set(qpc, RNIC_QPC_BLOCK_LB_MC,
+		     (create_flags & RDMAPMD_QP_BLOCK_SELF_MCAST_LB) != 0);
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_PD, qp->qp.pd->pdn);
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->qp_counters->number);
@@ -185,11 +202,11 @@ qp_context_fill(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
 }
 
 static int
-qp_create_command(struct rnic_rdma_qp *qp)
+qp_create_command(struct rnic_rdma_qp *qp, uint32_t create_flags)
 {
 	struct rnic_create_qp_in in = { 0 };
 
-	qp_context_fill(rnic_create_qp_in_qpc(&in), qp);
+	qp_context_fill(rnic_create_qp_in_qpc(&in), qp, create_flags);
 	return rnic_cmd_create(qp->dev, RNIC_CMD_CREATE_QP, &in, sizeof(in), &qp->memory.mem,
 			       &qp->qp.qp_num);
 }
@@ -198,7 +215,7 @@ qp_create_command(struct rnic_rdma_qp *qp)
 
 /* As the device knows it, in RESET. */
 static int
-qp_make(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+qp_make(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing, uint32_t create_flags)
 {
 	int rc;
 
@@ -207,7 +224,7 @@ qp_make(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 	rc = qp_alloc_queues(qp, sizing);
 	if (rc != 0)
 		return rc;
-	rc = qp_create_command(qp);
+	rc = qp_create_command(qp, create_flags);
 	if (rc != 0)
 		qp_free_queues(qp);
 	else
@@ -257,6 +274,69 @@ qp_enter_cqs(struct rnic_rdma_qp *qp)
 	return rc;
 }
 
+/* ---- What the device has ---- */
+
+static int
+qp_check(struct rnic_dev *dev, const struct rdmapmd_qp_init_attr *attr)
+{
+	const char *what = NULL;
+
+	if (attr->qp_type == RDMAPMD_QPT_UC && !rnic_general_cap(dev, RNIC_GENERAL_CAP_UC))
+		what = "queue pairs of type UC";
+	else if ((attr->qp_type == RDMAPMD_QPT_UD || attr->qp_type == RDMAPMD_QPT_GSI) &&
+		 !rnic_general_cap(dev, RNIC_GENERAL_CAP_UD))
+		what = "queue pairs of type UD";
+	else if ((attr->create_flags & RDMAPMD_QP_BLOCK_SELF_MCAST_LB) &&
+		 !rnic_general_cap(dev, RNIC_GENERAL_CAP_BLOCK_LB_MC))
+		what = "BLOCK_SELF_MCAST_LB (block_lb_mc)";
+	if (what == NULL)
+		return 0;
+	RNIC_LOG(ERR, dev, "it has no %s", what);
+	return -ENOTSUP;
+}
+
+/* Queue pair 1 is one, in all contexts. -EBUSY. */
+static int
+qp_take_number(struct rnic_rdma_qp *qp)
+{
+	struct rnic_rdma *rdma = qp->dev->rdma;
+	int rc = 0;
+
+	if (qp->qp.qp_type != RDMAPMD_QPT_GSI)
+		return 0;
+	pthread_mutex_lock(&rdma->lock);
+	if (rdma->has_qp1)
+		rc = -EBUSY;
+	rdma->has_qp1 = true;
+	pthread_mutex_unlock(&rdma->lock);
+	if (rc != 0)
+		RNIC_LOG(ERR, qp->dev, "its queue pair 1 is in use");
+	return rc;
+}
+
+static void
+qp_give_number(struct rnic_rdma_qp *qp)
+{
+	if (qp->qp.qp_type != RDMAPMD_QPT_GSI)
+		return;
+	pthread_mutex_lock(&qp->dev->rdma->lock);
+	qp->dev->rdma->has_qp1 = false;
+	pthread_mutex_unlock(&qp->dev->rdma->lock);
+}
+
+static void
+qp_set_bursts(struct rnic_rdma_qp *qp)
+{
+	const bool dump = rnic_dump_wanted();
+
+	if (qp->sq.max_post > 0 && rnic_rdma_is_datagram(qp))
+		qp->qp.post_send = dump ? rnic_rdma_post_datagrams_dump : rnic_rdma_post_datagrams;
+	else if (qp->sq.max_post > 0)
+		qp->qp.post_send = dump ? rnic_rdma_post_send_dump : rnic_rdma_post_send;
+	if (qp->rq.max_post > 0)
+		qp->qp.post_recv = rnic_rdma_post_recv;
+}
+
 int
 rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *attr,
 		    const struct rdmapmd_qp_sizing *sizing)
@@ -264,13 +344,17 @@ rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *
 	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
 	int rc;
 
-	RTE_SET_USED(attr);
 	qp->dev = rnic_rdma_dev(head->context);
 	qp->srq = (struct rnic_rdma_srq *)head->srq;
 	qp->state = RDMAPMD_QPS_RESET;
+	rc = qp_check(qp->dev, attr);
+	if (rc == 0)
+		rc = qp_take_number(qp);
+	if (rc != 0)
+		return rc;
 	rc = qp_alloc_requests(qp, sizing);
 	if (rc == 0)
-		rc = qp_make(qp, sizing);
+		rc = qp_make(qp, sizing, attr->create_flags);
 	if (rc != 0)
 		goto no_qp;
 	rnic_rdma_queues_reset(qp);
@@ -282,11 +366,7 @@ rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *
 			 head->qp_num);
 	if (rc != 0)
 		goto no_cq;
-	if (qp->sq.max_post > 0)
-		head->post_send =
-			rnic_dump_wanted() ? rnic_rdma_post_send_dump : rnic_rdma_post_send;
-	if (qp->rq.max_post > 0)
-		head->post_recv = rnic_rdma_post_recv;
+	qp_set_bursts(qp);
 	pthread_mutex_lock(&qp->dev->rdma->lock);
 	LIST_INSERT_HEAD(&qp->dev->rdma->all_qps, qp, next_qp);
 	pthread_mutex_unlock(&qp->dev->rdma->lock);
@@ -296,6 +376,7 @@ no_cq:
 	qp_unmake(qp);
 no_qp:
 	qp_free_requests(qp);
+	qp_give_number(qp);
 	return rc;
 }
 
@@ -314,6 +395,7 @@ rnic_rdma_qp_destroy(struct rdmapmd_qp *head)
 	/* Before its rings go; and its number, which may be the next one's. */
 	qp_leave_cqs(qp);
 	destroy_rc = qp_unmake(qp);
+	qp_give_number(qp);
 	qp_free_requests(qp);
 	return rc != 0 ? rc : destroy_rc;
 }

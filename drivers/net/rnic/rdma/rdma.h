@@ -21,6 +21,7 @@
 #include "object/ring.h"
 #include "object/rq.h"
 #include "object/sq.h"
+#include "prm/qp.h"
 #include "rdmapmd_driver.h"
 
 struct rdmapmd_device;
@@ -32,7 +33,10 @@ struct rnic_gid;
 #define RNIC_RDMA_QP_SIGNALS_ALL 1u /* sq_sig_all */
 #define RNIC_RDMA_QP_ASKS_NONE	 2u /* max_rd_atomic 0: no READs, no atomics */
 #define RNIC_RDMA_QP_RAW	 4u /* RAW_PACKET */
-#define RNIC_RDMA_QP_KINDS	 8u
+#define RNIC_RDMA_QP_DATAGRAM	 8u /* UD, GSI */
+#define RNIC_RDMA_QP_KINDS	 16u
+
+#define RNIC_RDMA_PORT 1 /* there is one */
 
 /* Who tells of completions. */
 struct rnic_rdma_vector {
@@ -61,6 +65,8 @@ struct rnic_rdma {
 	pthread_mutex_t lock;
 	struct rdmapmd_device *device; /* which events are raised for; NULL: none */
 	struct rnic_rdma_kind *kinds[RNIC_RDMA_QP_KINDS]; /* of each kind of queue pair */
+
+	bool has_qp1; /* a queue pair of type GSI; under lock */
 
 	/* What is in the table of addresses. The lock is held for its commands. */
 	pthread_mutex_t gids_lock;
@@ -149,8 +155,9 @@ struct rnic_rdma_send {
 	uint64_t signaled; /* requests posted up to the last one that asks for a completion */
 	uint64_t max_post;
 	uint32_t max_gs, max_inline;
-	_Atomic uint8_t open; /* the state takes requests */
-	uint8_t header_bytes; /* of a frame that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
+	_Atomic uint8_t open;  /* the state takes requests */
+	uint8_t header_bytes;  /* of a frame that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
+	uint16_t max_datagram; /* bytes of its payload, as the port was when it came to RTS */
 	const struct rnic_rdma_kind *_Atomic kinds;
 };
 
@@ -195,6 +202,23 @@ static inline bool
 rnic_rdma_is_raw(const struct rnic_rdma_qp *qp)
 {
 	return qp->qp.qp_type == RDMAPMD_QPT_RAW_PACKET;
+}
+
+static inline bool
+rnic_rdma_is_datagram(const struct rnic_rdma_qp *qp)
+{
+	return qp->qp.qp_type == RDMAPMD_QPT_UD || qp->qp.qp_type == RDMAPMD_QPT_GSI;
+}
+
+static inline enum rnic_qp_st
+rnic_rdma_service_type(const struct rnic_rdma_qp *qp)
+{
+	switch (qp->qp.qp_type) {
+	case RDMAPMD_QPT_UC: return RNIC_QP_ST_UC;
+	case RDMAPMD_QPT_UD: return RNIC_QP_ST_UD;
+	case RDMAPMD_QPT_GSI: return RNIC_QP_ST_QP1;
+	default: return RNIC_QP_ST_RC;
+	}
 }
 
 /*
