@@ -58,6 +58,30 @@ first_psn(uint32_t qpn, const struct rdma_conf *conf)
 	return (OR(conf->psn, 0xfffff0) + (qpn & 0xf)) & 0xffffff;
 }
 
+/* Of the attributes of a change those that the type of queue pair needs; UD and GSI have neither a peer nor answers. */
+static unsigned int
+needed(const struct rdmapmd_qp *qp, unsigned int mask)
+{
+	const unsigned int answers = RDMAPMD_QP_MAX_DEST_RD_ATOMIC | RDMAPMD_QP_MIN_RNR_TIMER |
+				     RDMAPMD_QP_TIMEOUT | RDMAPMD_QP_RETRY_CNT |
+				     RDMAPMD_QP_RNR_RETRY | RDMAPMD_QP_MAX_QP_RD_ATOMIC;
+	const unsigned int peer = RDMAPMD_QP_ACCESS_FLAGS | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
+				  RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN;
+
+	switch (qp->qp_type) {
+	case RDMAPMD_QPT_UC: return mask & ~(answers | RDMAPMD_QP_QKEY);
+	case RDMAPMD_QPT_UD: return mask & ~(answers | peer);
+	case RDMAPMD_QPT_GSI: return mask & ~(answers | peer | RDMAPMD_QP_PORT);
+	default: return mask & ~(unsigned int)RDMAPMD_QP_QKEY;
+	}
+}
+
+static void
+change(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask)
+{
+	assert_int_equal(rdmapmd_qp_modify(qp, attr, RDMAPMD_QP_STATE | needed(qp, mask)), 0);
+}
+
 void
 rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gid,
 		const struct rdma_conf *conf)
@@ -66,12 +90,11 @@ rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gi
 		.qp_state = RDMAPMD_QPS_INIT,
 		.port_num = PORT,
 		.qp_access_flags = OR(conf->access, all_access(qp->context)),
+		.qkey = qp->qp_type == RDMAPMD_QPT_GSI ? RDMAPMD_QP1_QKEY : RDMA_QKEY,
 	};
 
-	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
-					   RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX |
-						   RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS),
-			 0);
+	change(qp, &attr,
+	       RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS | RDMAPMD_QP_QKEY);
 	if (conf->up_to == RDMAPMD_QPS_INIT)
 		return;
 	attr = (struct rdmapmd_qp_attr){
@@ -86,12 +109,9 @@ rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gi
 			     .hop_limit = 64,
 			     .port_num = PORT },
 	};
-	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
-					   RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
-						   RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
-						   RDMAPMD_QP_MAX_DEST_RD_ATOMIC |
-						   RDMAPMD_QP_MIN_RNR_TIMER),
-			 0);
+	change(qp, &attr,
+	       RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU | RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
+		       RDMAPMD_QP_MAX_DEST_RD_ATOMIC | RDMAPMD_QP_MIN_RNR_TIMER);
 	if (conf->up_to == RDMAPMD_QPS_RTR)
 		return;
 	attr = (struct rdmapmd_qp_attr){
@@ -102,11 +122,9 @@ rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gi
 		.sq_psn = first_psn(qp->qp_num, conf),
 		.max_rd_atomic = or_none(conf->rd_atomic, 16),
 	};
-	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
-					   RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT |
-						   RDMAPMD_QP_RETRY_CNT | RDMAPMD_QP_RNR_RETRY |
-						   RDMAPMD_QP_SQ_PSN | RDMAPMD_QP_MAX_QP_RD_ATOMIC),
-			 0);
+	change(qp, &attr,
+	       RDMAPMD_QP_TIMEOUT | RDMAPMD_QP_RETRY_CNT | RDMAPMD_QP_RNR_RETRY |
+		       RDMAPMD_QP_SQ_PSN | RDMAPMD_QP_MAX_QP_RD_ATOMIC);
 }
 
 void

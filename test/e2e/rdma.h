@@ -48,8 +48,10 @@ struct rdma_conf {
 	uint32_t psn;		     /* where both begin, more or less; next to the wrap */
 	enum rdmapmd_qp_state up_to; /* how far to connect; RTS */
 	bool srq, td, channel, sq_sig_all;
+	enum rdmapmd_qp_type type; /* of ends alone: RC */
 };
 #define RDMA_NONE 0xff
+#define RDMA_QKEY 0x11223344 /* of UD */
 
 /* The device that has both. */
 extern const char *rdma_device;

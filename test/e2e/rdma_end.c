@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
@@ -40,22 +41,44 @@ register_regions(struct rdma_end *end)
 	assert_int_equal(rdmapmd_mr_dereg(end->mr[RDMA_REGION_GONE]), 0);
 }
 
+static uint32_t
+depth_of(const struct rdma_conf *conf)
+{
+	return OR(conf->depth, 16);
+}
+
+/* From now on this one is in use. */
+static void
+use_type(struct rdma_end *end, enum rdmapmd_qp_type type)
+{
+	const uint32_t sges = OR(end->conf.sges, RDMA_PIECES);
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = type,
+		.send_cq = end->cq,
+		.recv_cq = end->cq,
+		.cap = { .max_send_wr = depth_of(&end->conf),
+			 .max_recv_wr = depth_of(&end->conf),
+			 .max_send_sge = sges,
+			 /* The header of a datagram has one of its own. */
+			 .max_recv_sge = type == RDMAPMD_QPT_UD ? sges + 1 : sges,
+			 .max_inline_data = OR(end->conf.inline_bytes, 65) },
+	};
+
+	if (end->qps[type] == NULL) {
+		assert_int_equal(rdmapmd_qp_create(end->pd, &attr, &end->qps[type]), 0);
+		end->caps[type] = attr.cap;
+	}
+	end->qp = end->qps[type];
+	end->cap = end->caps[type];
+}
+
 void
 rdma_end_open(struct rdma_end *end, const char *device, const struct rdma_conf *conf)
 {
-	const uint32_t depth = OR(conf->depth, 16), sges = OR(conf->sges, RDMA_PIECES);
-	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 4 * depth };
-	struct rdmapmd_qp_init_attr attr = {
-		.qp_type = RDMAPMD_QPT_RC,
-		.cap = { .max_send_wr = depth,
-			 .max_recv_wr = depth,
-			 .max_send_sge = sges,
-			 .max_recv_sge = sges,
-			 .max_inline_data = OR(conf->inline_bytes, 65) },
-	};
+	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 4 * depth_of(conf) };
 	struct rdmapmd_gid_entry own;
 
-	*end = (struct rdma_end){ 0 };
+	*end = (struct rdma_end){ .conf = *conf };
 	assert_int_equal(rdmapmd_device_open_by_name(device, &end->context), 0);
 	assert_int_equal(rdmapmd_pd_alloc(end->context, &end->pd), 0);
 	assert_int_equal(rdmapmd_pd_alloc(end->context, &end->other_pd), 0);
@@ -65,9 +88,7 @@ rdma_end_open(struct rdma_end *end, const char *device, const struct rdma_conf *
 	assert_int_equal(rdmapmd_comp_channel_create(end->context, &end->channel), 0);
 	cq_attr.channel = end->channel;
 	assert_int_equal(rdmapmd_cq_create(end->context, &cq_attr, &end->cq), 0);
-	attr.send_cq = attr.recv_cq = end->cq;
-	assert_int_equal(rdmapmd_qp_create(end->pd, &attr, &end->qp), 0);
-	end->cap = attr.cap;
+	use_type(end, RDMAPMD_QPT_RC);
 	assert_int_equal(rdmapmd_gid_query(end->context, PORT, 0, &own), 0);
 	end->gid = own.gid;
 }
@@ -77,7 +98,11 @@ rdma_end_close(struct rdma_end *end)
 {
 	unsigned int i;
 
-	assert_int_equal(rdmapmd_qp_destroy(end->qp), 0);
+	if (end->ah != NULL)
+		assert_int_equal(rdmapmd_ah_destroy(end->ah), 0);
+	for (i = 0; i < RTE_DIM(end->qps); i++)
+		if (end->qps[i] != NULL)
+			assert_int_equal(rdmapmd_qp_destroy(end->qps[i]), 0);
 	assert_int_equal(rdmapmd_cq_destroy(end->cq), 0);
 	assert_int_equal(rdmapmd_comp_channel_destroy(end->channel), 0);
 	for (i = 0; i < RDMA_REGION_GONE; i++)
@@ -200,15 +225,18 @@ cq_event(struct rdma_end *end, int ms)
 static void
 prepare(struct rdma_end *end, const struct rdma_order *order)
 {
-	struct rdmapmd_sge sges[RDMA_PIECES];
-	struct rdmapmd_sge *last = &sges[order->pieces - 1];
+	const bool datagram = end->qp->qp_type == RDMAPMD_QPT_UD;
+	struct rdmapmd_sge sges[RDMA_PIECES + 1] = {
+		{ (uintptr_t)end->memory + RDMA_GRH, RDMAPMD_GRH_BYTES, end->keys[RDMA_REGION_ALL] }
+	};
+	struct rdmapmd_sge *first = &sges[datagram], *last = &first[order->pieces - 1];
 	uint32_t i;
 
 	rdma_end_put(end, RDMA_FROM, order->length, 1, order->seed);
 	if (order->value != 0)
 		memcpy(end->memory + RDMA_FROM, &order->value, sizeof(order->value));
 	rdma_end_blank(end, RDMA_TO, order->length, order->pieces);
-	rdma_end_pieces(end, RDMA_TO, order->length, order->pieces, sges);
+	rdma_end_pieces(end, RDMA_TO, order->length, order->pieces, first);
 	if (order->receive == RDMA_RECEIVE_SHORT)
 		last->length--;
 	else if (order->receive == RDMA_RECEIVE_BAD_KEY)
@@ -216,7 +244,7 @@ prepare(struct rdma_end *end, const struct rdma_order *order)
 	else if (order->receive == RDMA_RECEIVE_READ_ONLY)
 		last->lkey = end->keys[RDMA_REGION_READ];
 	for (i = 0; i < order->receives; i++)
-		rdma_post_recv(end->qp, i, sges, (uint16_t)order->pieces);
+		rdma_post_recv(end->qp, i, sges, (uint16_t)(order->pieces + datagram));
 	assert_int_equal(rdmapmd_req_notify_cq(end->cq, true), 0);
 }
 
@@ -269,6 +297,7 @@ rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_
 		break;
 	case RDMA_ORDER_RESET:
 		rdma_to(end->qp, RDMAPMD_QPS_RESET);
+		use_type(end, OR(order->conf.type, RDMAPMD_QPT_RC));
 		forget_events(end);
 		while (cq_event(end, 0))
 			;
@@ -295,19 +324,36 @@ ask(struct rdma_peer *peer, struct rdma_order order)
 	return rdma_peer_do(peer, &order);
 }
 
+/* Where its datagrams go. */
+static void
+find_peer(struct rdma_end *own, const struct rdma_answer *there)
+{
+	const struct rdmapmd_ah_attr attr = { .dgid = there->gid,
+					      .hop_limit = 64,
+					      .port_num = PORT };
+
+	if (own->ah != NULL)
+		assert_int_equal(rdmapmd_ah_destroy(own->ah), 0);
+	assert_int_equal(rdmapmd_ah_create(own->pd, &attr, &own->ah), 0);
+}
+
 void
 rdma_meet(struct rdma_end *own, struct rdma_peer *peer, const struct rdma_conf *own_conf,
 	  const struct rdma_conf *peer_conf)
 {
-	struct rdma_order connect = { .kind = RDMA_ORDER_CONNECT,
-				      .conf = *peer_conf,
-				      .qpn = own->qp->qp_num,
-				      .gid = own->gid };
-	struct rdma_answer hello = ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_HELLO });
+	const enum rdmapmd_qp_type type = OR(own_conf->type, RDMAPMD_QPT_RC);
+	struct rdma_order connect = { .kind = RDMA_ORDER_CONNECT, .conf = *peer_conf };
+	struct rdma_answer hello;
 
 	rdma_to(own->qp, RDMAPMD_QPS_RESET);
+	use_type(own, type);
 	forget_events(own);
-	ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_RESET });
+	ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_RESET, .conf = { .type = type } });
+	hello = ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_HELLO });
+	connect.qpn = own->qp->qp_num;
+	connect.gid = own->gid;
 	ask(peer, connect);
 	rdma_connect_to(own->qp, hello.qpn, &hello.gid, own_conf);
+	if (type == RDMAPMD_QPT_UD)
+		find_peer(own, &hello);
 }

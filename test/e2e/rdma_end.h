@@ -14,6 +14,7 @@
 #define RDMA_MESSAGE (8u << 20) /* the longest */
 #define RDMA_PIECES  4		/* segments of a message that has several */
 #define RDMA_FROM    RDMA_GUARD /* where messages are taken from, in an end's memory */
+#define RDMA_GRH     (RDMA_HALF - 2 * RDMA_GUARD) /* where the headers of datagrams go */
 #define RDMA_TO	     (RDMA_HALF + RDMA_GUARD)
 
 /* All of an end's memory, registered with different rights. */
@@ -31,15 +32,20 @@ struct rdma_end {
 	struct rdmapmd_pd *pd, *other_pd;
 	struct rdmapmd_comp_channel *channel;
 	struct rdmapmd_cq *cq;
-	struct rdmapmd_qp *qp;
+	struct rdmapmd_qp *qp; /* the one in use */
 	struct rdmapmd_qp_cap cap;
+	/* One of each type that was in use, and its capacities; how they are made. */
+	struct rdmapmd_qp *qps[RDMAPMD_QPT_UD + 1];
+	struct rdmapmd_qp_cap caps[RDMAPMD_QPT_UD + 1];
+	struct rdma_conf conf;
+	struct rdmapmd_ah *ah; /* to the peer; of UD */
 	struct rdmapmd_mr *mr[RDMA_REGIONS];
 	uint32_t keys[RDMA_REGIONS];
 	uint8_t *memory;
 	union rdmapmd_gid gid;
 };
 
-/* In RESET. The queues are as conf says. */
+/* In RESET. The queues are as conf says; of the other types they are made when they are asked for. */
 void rdma_end_open(struct rdma_end *end, const char *device, const struct rdma_conf *conf);
 void rdma_end_close(struct rdma_end *end);
 
@@ -70,7 +76,7 @@ struct rdma_order {
 	enum rdma_order_kind {
 		RDMA_ORDER_HELLO,   /* says who it is */
 		RDMA_ORDER_CONNECT, /* from RESET, to `qpn` at `gid` as `conf` says */
-		RDMA_ORDER_RESET,
+		RDMA_ORDER_RESET,   /* and from now on the one of conf's type is in use */
 		/* message `seed` to RDMA_FROM; RDMA_TO blank; receives for `length` bytes in `pieces`; arm */
 		RDMA_ORDER_PREPARE,
 		RDMA_ORDER_POLL, /* wait for a completion, then for an event of the CQ if `event` */
@@ -121,7 +127,7 @@ void rdma_peer_kill(struct rdma_peer *peer);
 int rdma_peer_main(char **argv);
 struct rdma_answer rdma_peer_do(struct rdma_peer *peer, const struct rdma_order *order);
 
-/* Both from RESET to RTS, and to each other. Asynchronous events that wait are dropped. */
+/* Both from RESET to RTS, and to each other, of own_conf's type. Asynchronous events that wait are dropped. */
 void rdma_meet(struct rdma_end *own, struct rdma_peer *peer, const struct rdma_conf *own_conf,
 	       const struct rdma_conf *peer_conf);
 

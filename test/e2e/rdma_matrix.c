@@ -8,6 +8,7 @@
 
 #include "rdma_matrix.h"
 
+#define PORT	 1
 #define MANY	 "0 .. 2^30"
 #define SEGMENTS "0 .. max_send_sge"
 
@@ -195,6 +196,51 @@ unaligned(struct rdma_attempt *attempt)
 }
 
 static void
+handle_none(struct rdma_attempt *attempt)
+{
+	attempt->wr.wr.ud.ah = NULL;
+}
+
+static void
+handle_foreign(struct rdma_attempt *attempt)
+{
+	const struct rdmapmd_ah_attr attr = { .dgid = attempt->there.gid,
+					      .hop_limit = 64,
+					      .port_num = PORT };
+
+	assert_int_equal(rdmapmd_ah_create(attempt->own->other_pd, &attr, &attempt->foreign_ah), 0);
+	attempt->wr.wr.ud.ah = attempt->foreign_ah;
+}
+
+static void
+number_of_25_bits(struct rdma_attempt *attempt)
+{
+	attempt->wr.wr.ud.remote_qpn |= 1u << 24;
+}
+
+/* Nobody has it. */
+static void
+number_wrong(struct rdma_attempt *attempt)
+{
+	attempt->wr.wr.ud.remote_qpn ^= 0x800000;
+}
+
+static void
+qkey_wrong(struct rdma_attempt *attempt)
+{
+	attempt->wr.wr.ud.remote_qkey ^= 1;
+}
+
+static void
+longer_than_a_packet(struct rdma_attempt *attempt)
+{
+	struct rdmapmd_port_attr port;
+
+	assert_int_equal(rdmapmd_port_query(attempt->own->context, PORT, &port), 0);
+	attempt->sges[0].length = rdmapmd_mtu_bytes(port.active_mtu) + 1;
+}
+
+static void
 in_reset(struct rdma_attempt *attempt)
 {
 	rdma_to(attempt->own->qp, RDMAPMD_QPS_RESET);
@@ -307,73 +353,100 @@ receive_beside_srq(struct rdma_attempt *attempt)
 	.status = RDMAPMD_WC_REM_ACCESS_ERR, .peer_event = RDMAPMD_EVENT_QP_ACCESS_ERR, \
 	.peer_imm_status = RDMAPMD_WC_LOC_ACCESS_ERR
 #define REQUEST_EVENT .status = RDMAPMD_WC_REM_INV_REQ_ERR, .peer_event = RDMAPMD_EVENT_QP_REQ_ERR
+#define UNRELIABLE    (RDMA_UC | RDMA_UD)
 #define IMPATIENT     .own_conf = { .timeout = 8, .retry_cnt = 1, .rnr_retry = RDMA_NONE }
 
 const struct rdma_illegal rdma_illegal[] = {
-	{ "opcode that is none", OP(SEND), -EINVAL, .spoil = opcode_unknown },
-	{ "flags that are none", OP(SEND) | OP(NOP), -EINVAL, .spoil = flags_unknown },
-	{ "INLINE on what has nothing to send", READ | ATOMICS | OP(NOP), -EINVAL,
-	  .spoil = in_line },
-	{ "INLINE, more than max_inline_data", SENDS | WRITES, -EINVAL, .spoil = in_line_too_long },
-	{ "more than max_send_sge segments", MESSAGES, -EINVAL, .spoil = segments_too_many },
-	{ "more than 2^30 bytes", MESSAGES, -EINVAL, .spoil = length_huge },
+	{ "opcode that is none", OP(SEND), -EINVAL, .spoil = opcode_unknown, .same = UNRELIABLE },
+	{ "flags that are none", OP(SEND) | OP(NOP), -EINVAL, .spoil = flags_unknown,
+	  .same = UNRELIABLE },
+	{ "INLINE on what has nothing to send", READ | ATOMICS | OP(NOP), -EINVAL, .spoil = in_line,
+	  .same = UNRELIABLE },
+	{ "INLINE, more than max_inline_data", SENDS | WRITES, -EINVAL, .spoil = in_line_too_long,
+	  .same = UNRELIABLE },
+	{ "more than max_send_sge segments", MESSAGES, -EINVAL, .spoil = segments_too_many,
+	  .same = UNRELIABLE },
+	{ "more than 2^30 bytes", MESSAGES, -EINVAL, .spoil = length_huge, .same = RDMA_UC },
 	{ "atomic with no segment", ATOMICS, -EINVAL, .spoil = segments_none },
 	{ "atomic with two segments", ATOMICS, -EINVAL, .spoil = segments_two },
 	{ "atomic of 4 bytes", ATOMICS, -EINVAL, .spoil = length_halved },
 	{ "atomic of 16 bytes", ATOMICS, -EINVAL, .spoil = length_doubled },
-	{ "NOP with a segment", OP(NOP), -EINVAL, .spoil = segments_one },
+	{ "NOP with a segment", OP(NOP), -EINVAL, .spoil = segments_one, .same = UNRELIABLE },
 	{ "max_rd_atomic 0", READ | ATOMICS, -EINVAL, .own_conf = { .rd_atomic = RDMA_NONE } },
-	{ "send queue full", ALL, -ENOMEM, .spoil = ring_full },
-	{ "queue pair in RESET", ALL, -EPERM, .spoil = in_reset },
-	{ "queue pair in INIT", ALL, -EPERM, .own_conf = { .up_to = RDMAPMD_QPS_INIT } },
-	{ "queue pair in RTR", ALL, -EPERM, .own_conf = { .up_to = RDMAPMD_QPS_RTR } },
+	{ "send queue full", ALL, -ENOMEM, .spoil = ring_full, .same = UNRELIABLE },
+	{ "queue pair in RESET", ALL, -EPERM, .spoil = in_reset, .same = UNRELIABLE },
+	{ "queue pair in INIT", ALL, -EPERM, .own_conf = { .up_to = RDMAPMD_QPS_INIT },
+	  .same = UNRELIABLE },
+	{ "queue pair in RTR", ALL, -EPERM, .own_conf = { .up_to = RDMAPMD_QPS_RTR },
+	  .same = UNRELIABLE },
 	{ "more than max_recv_sge segments", RECEIVE, -EINVAL, .post = receive_segments_too_many },
 	{ "segment of more than 2^31 - 1 bytes", RECEIVE, -EINVAL, .post = receive_too_long },
 	{ "queue pair that has an SRQ", RECEIVE, -EINVAL, .post = receive_beside_srq },
 	{ "receive queue full", RECEIVE, -ENOMEM, .post = receive_ring_full },
 	{ "receive of a queue pair in RESET", RECEIVE, -EPERM, .post = receive_in_reset },
 
-	{ "queue pair in ERR", ALL, .status = RDMAPMD_WC_WR_FLUSH_ERR, .spoil = in_error },
+	{ "queue pair in ERR", ALL, .status = RDMAPMD_WC_WR_FLUSH_ERR, .spoil = in_error,
+	  .same = UNRELIABLE },
 	{ "lkey that is none", MESSAGES | ATOMICS, .status = RDMAPMD_WC_LOC_PROT_ERR,
-	  .spoil = lkey_wrong },
+	  .spoil = lkey_wrong, .same = UNRELIABLE },
 	{ "lkey of another PD", MESSAGES | ATOMICS, .status = RDMAPMD_WC_LOC_PROT_ERR,
-	  .spoil = lkey_foreign },
+	  .spoil = lkey_foreign, .same = UNRELIABLE },
 	{ "segment out of its MR", MESSAGES | ATOMICS, .status = RDMAPMD_WC_LOC_PROT_ERR,
-	  .spoil = local_outside },
+	  .spoil = local_outside, .same = UNRELIABLE },
 	{ "result into an MR without LOCAL_WRITE", READ | ATOMICS,
 	  .status = RDMAPMD_WC_LOC_PROT_ERR, .spoil = lkey_read_only },
 	{ "peer with a smaller path MTU", READ, .status = RDMAPMD_WC_BAD_RESP_ERR, .length = 1024,
 	  .peer_conf = { .mtu = RDMAPMD_MTU_256 } },
 	{ "peer gone", MESSAGES | ATOMICS, .status = RDMAPMD_WC_RETRY_EXC_ERR, IMPATIENT,
-	  .spoil = peer_gone },
+	  .spoil = peer_gone, .lost = UNRELIABLE },
 	{ "no receive, rnr_retry 0", SENDS | OP(RDMA_WRITE_WITH_IMM),
-	  .status = RDMAPMD_WC_RNR_RETRY_EXC_ERR, IMPATIENT, .no_receive = true },
-	{ "rkey that is none", REMOTE, ACCESS_EVENT, .spoil = rkey_wrong },
-	{ "rkey of another PD", REMOTE, ACCESS_EVENT, .spoil = rkey_foreign },
-	{ "rkey that was deregistered", REMOTE, ACCESS_EVENT, .spoil = rkey_gone },
-	{ "rkey whose MR lacks the right", REMOTE, ACCESS_EVENT, .spoil = rkey_without_right },
-	{ "remote address behind its MR", REMOTE, ACCESS_EVENT, .spoil = remote_outside },
-	{ "remote end behind its MR", WRITES | READ, ACCESS_EVENT, .spoil = remote_end },
-	{ "remote addresses that wrap", WRITES | READ, ACCESS_EVENT, .spoil = remote_wraps },
+	  .status = RDMAPMD_WC_RNR_RETRY_EXC_ERR, IMPATIENT, .no_receive = true,
+	  .lost = UNRELIABLE },
+	{ "rkey that is none", REMOTE, ACCESS_EVENT, .spoil = rkey_wrong, .lost = RDMA_UC },
+	{ "rkey of another PD", REMOTE, ACCESS_EVENT, .spoil = rkey_foreign, .lost = RDMA_UC },
+	{ "rkey that was deregistered", REMOTE, ACCESS_EVENT, .spoil = rkey_gone, .lost = RDMA_UC },
+	{ "rkey whose MR lacks the right", REMOTE, ACCESS_EVENT, .spoil = rkey_without_right,
+	  .lost = RDMA_UC },
+	{ "remote address behind its MR", REMOTE, ACCESS_EVENT, .spoil = remote_outside,
+	  .lost = RDMA_UC },
+	{ "remote end behind its MR", WRITES | READ, ACCESS_EVENT, .spoil = remote_end,
+	  .lost = RDMA_UC },
+	{ "remote addresses that wrap", WRITES | READ, ACCESS_EVENT, .spoil = remote_wraps,
+	  .lost = RDMA_UC },
 	{ "right that the peer's queue pair lacks", WRITES | READ | ATOMICS, REQUEST_EVENT,
-	  .peer_conf = { .access = LOCAL_WRITE } },
+	  .peer_conf = { .access = LOCAL_WRITE }, .lost = RDMA_UC },
 	{ "atomics that the peer's queue pair refuses", ATOMICS, REQUEST_EVENT,
 	  .peer_conf = { .access = NO_ATOMIC } },
 	{ "atomic at no multiple of 8", ATOMICS, REQUEST_EVENT, .spoil = unaligned },
 	{ "more READs or atomics than max_dest_rd_atomic", READ | ATOMICS, REQUEST_EVENT,
 	  .peer_conf = { .rd_atomic = RDMA_NONE } },
 	{ "packets longer than the peer's path MTU", SENDS | WRITES, REQUEST_EVENT, .length = 1024,
-	  .peer_conf = { .mtu = RDMAPMD_MTU_256 } },
+	  .peer_conf = { .mtu = RDMAPMD_MTU_256 }, .lost = RDMA_UC },
 	{ "SEND longer than the receive", SENDS, .status = RDMAPMD_WC_REM_INV_REQ_ERR,
-	  .peer_status = RDMAPMD_WC_LOC_LEN_ERR, .receive = RDMA_RECEIVE_SHORT },
+	  .peer_status = RDMAPMD_WC_LOC_LEN_ERR, .receive = RDMA_RECEIVE_SHORT,
+	  .lost = UNRELIABLE },
 	{ "receive with an lkey that is none", SENDS, .status = RDMAPMD_WC_REM_OP_ERR,
-	  .peer_status = RDMAPMD_WC_LOC_PROT_ERR, .receive = RDMA_RECEIVE_BAD_KEY },
+	  .peer_status = RDMAPMD_WC_LOC_PROT_ERR, .receive = RDMA_RECEIVE_BAD_KEY,
+	  .there = UNRELIABLE },
 	{ "receive into an MR without LOCAL_WRITE", SENDS, .status = RDMAPMD_WC_REM_OP_ERR,
-	  .peer_status = RDMAPMD_WC_LOC_PROT_ERR, .receive = RDMA_RECEIVE_READ_ONLY },
+	  .peer_status = RDMAPMD_WC_LOC_PROT_ERR, .receive = RDMA_RECEIVE_READ_ONLY,
+	  .there = UNRELIABLE },
+
+	{ "operation of reliable connections", READ | ATOMICS, -EINVAL, .only = RDMA_UC },
+	{ "operation of connections", REMOTE, -EINVAL, .only = RDMA_UD },
+	{ "more than the port's MTU", SENDS, -EINVAL, .spoil = longer_than_a_packet,
+	  .only = RDMA_UD },
+	{ "no address handle", SENDS, -EINVAL, .spoil = handle_none, .only = RDMA_UD },
+	{ "address handle of another PD", SENDS, -EINVAL, .spoil = handle_foreign,
+	  .only = RDMA_UD },
+	{ "remote_qpn of more than 24 bits", SENDS, -EINVAL, .spoil = number_of_25_bits,
+	  .only = RDMA_UD },
+	{ "remote_qpn that nobody has", SENDS, .spoil = number_wrong, .only = RDMA_UD,
+	  .lost = RDMA_UD },
+	{ "Q_Key that is not the peer's", SENDS, .spoil = qkey_wrong, .only = RDMA_UD,
+	  .lost = RDMA_UD },
 };
 const unsigned int rdma_illegal_count = RTE_DIM(rdma_illegal);
-
-/* ---- The document ---- */
 
 static const char *
 opcode_name(enum rdmapmd_wc_opcode opcode)
@@ -391,9 +464,42 @@ opcode_name(enum rdmapmd_wc_opcode opcode)
 	return "unknown";
 }
 
-static void
-print_legal(void)
+/* ---- Types ---- */
+
+uint32_t
+rdma_operations_of(enum rdmapmd_qp_type type)
 {
+	switch (type) {
+	case RDMAPMD_QPT_UC: return SENDS | WRITES | OP(NOP);
+	case RDMAPMD_QPT_UD: return SENDS | OP(NOP);
+	default: return ALL | RECEIVE;
+	}
+}
+
+const char *
+rdma_type_name(enum rdmapmd_qp_type type)
+{
+	return type == RDMAPMD_QPT_UC ? "UC" : type == RDMAPMD_QPT_UD ? "UD" : "RC";
+}
+
+uint32_t
+rdma_illegal_operations(const struct rdma_illegal *row, enum rdmapmd_qp_type type)
+{
+	const unsigned int bit = 1u << type;
+
+	if (row->only != 0)
+		return row->only & bit ? row->operations : 0;
+	if (type != RDMAPMD_QPT_RC && !((row->same | row->lost | row->there) & bit))
+		return 0;
+	return row->operations & rdma_operations_of(type);
+}
+
+/* ---- The document ---- */
+
+static void
+print_legal(enum rdmapmd_qp_type type)
+{
+	const bool datagrams = type == RDMAPMD_QPT_UD;
 	unsigned int i;
 
 	printf("| operation | bytes | segments | INLINE | completes as | at the peer |\n"
@@ -401,45 +507,77 @@ print_legal(void)
 	for (i = 0; i < RDMA_RECV; i++) {
 		const struct rdma_operation *op = &rdma_operations[i];
 
-		printf("| %s | %s | %s | %s | %s | %s |\n", op->name, op->bytes, op->segments,
-		       op->may_inline ? "to max_inline_data" : "no", opcode_name(op->completes_as),
-		       op->peer_as == RDMAPMD_WC_NOP ? "" : opcode_name(op->peer_as));
+		if (rdma_operations_of(type) >> i & 1)
+			printf("| %s | %s | %s | %s | %s | %s |\n", op->name,
+			       datagrams && op->message ? "0 .. the port's MTU" : op->bytes,
+			       op->segments, op->may_inline ? "to max_inline_data" : "no",
+			       opcode_name(op->completes_as),
+			       op->peer_as == RDMAPMD_WC_NOP ? "" : opcode_name(op->peer_as));
 	}
 }
 
-static void
-print_illegal(const struct rdma_illegal *row)
+static const char *
+refusal_name(int refused)
 {
-	unsigned int i, names = 0;
+	return refused == -EINVAL ? "-EINVAL" : refused == -ENOMEM ? "-ENOMEM" : "-EPERM";
+}
 
-	printf("| %s | %s", row->what, row->operations == ALL ? "all sends" : "");
-	for (i = 0; i < RDMA_OPS && row->operations != ALL; i++)
-		if (row->operations >> i & 1)
-			printf("%s%s", names++ > 0 ? ", " : "", rdma_operations[i].name);
-	if (row->refused != 0) {
-		printf(" | %s | | |\n", row->refused == -EINVAL	  ? "-EINVAL"
-					: row->refused == -ENOMEM ? "-ENOMEM"
-								  : "-EPERM");
-		return;
-	}
-	printf(" | | %s | ", rdmapmd_wc_status_str(row->status));
+static void
+print_peer(const struct rdma_illegal *row)
+{
 	if (row->peer_status != RDMAPMD_WC_SUCCESS)
 		printf("receive: %s", rdmapmd_wc_status_str(row->peer_status));
 	else if (row->peer_event != RDMA_NO_EVENT)
 		printf("event: %s", rdmapmd_event_type_str(row->peer_event));
 	if (row->peer_imm_status != RDMAPMD_WC_SUCCESS)
 		printf("; immediate's receive: %s", rdmapmd_wc_status_str(row->peer_imm_status));
+}
+
+static void
+print_illegal(const struct rdma_illegal *row, enum rdmapmd_qp_type type)
+{
+	const uint32_t operations = rdma_illegal_operations(row, type);
+	const bool all = operations == (rdma_operations_of(type) & ~RECEIVE);
+	unsigned int i, names = 0;
+
+	if (operations == 0)
+		return;
+	printf("| %s | %s", row->what, all ? "all sends" : "");
+	for (i = 0; i < RDMA_OPS && !all; i++)
+		if (operations >> i & 1)
+			printf("%s%s", names++ > 0 ? ", " : "", rdma_operations[i].name);
+	if (row->refused != 0) {
+		printf(" | %s | | |\n", refusal_name(row->refused));
+		return;
+	}
+	if (row->lost >> type & 1) {
+		printf(" | | success | dropped |\n");
+		return;
+	}
+	printf(" | | %s | ",
+	       rdmapmd_wc_status_str(row->there >> type & 1 ? RDMAPMD_WC_SUCCESS : row->status));
+	print_peer(row);
 	printf(" |\n");
+}
+
+static void
+print_type(enum rdmapmd_qp_type type)
+{
+	unsigned int i;
+
+	print_legal(type);
+	printf("\n| what | operations | when posted | completes as | at the peer |\n"
+	       "|---|---|---|---|---|\n");
+	for (i = 0; i < rdma_illegal_count; i++)
+		print_illegal(&rdma_illegal[i], type);
 }
 
 void
 rdma_matrix_print(void)
 {
-	unsigned int i;
-
-	print_legal();
-	printf("\n| what | operations | when posted | completes as | at the peer |\n"
-	       "|---|---|---|---|---|\n");
-	for (i = 0; i < rdma_illegal_count; i++)
-		print_illegal(&rdma_illegal[i]);
+	print_type(RDMAPMD_QPT_RC);
+	printf("\n");
+	print_type(RDMAPMD_QPT_UC);
+	printf("\n");
+	print_type(RDMAPMD_QPT_UD);
 }

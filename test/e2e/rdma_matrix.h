@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What may be asked of a reliable connection and what may not, as a list: the test goes through it, and the document
+ * What may be asked of connections and of datagrams and what may not, as a list: the test goes through it, and the document
  * doc/features/rdma_operations.md is printed from it.
  */
 #ifndef E2E_RDMA_MATRIX_H
@@ -30,8 +30,15 @@ struct rdma_attempt {
 	struct rdma_answer there; /* who the peer is */
 	struct rdmapmd_send_wr wr;
 	struct rdmapmd_sge sges[RDMA_SGES_MAX];
+	struct rdmapmd_ah *foreign_ah; /* made for it */
 };
 
+/* Types of queue pairs, as bits. */
+#define RDMA_RC (1u << RDMAPMD_QPT_RC)
+#define RDMA_UC (1u << RDMAPMD_QPT_UC)
+#define RDMA_UD (1u << RDMAPMD_QPT_UD)
+
+/* As of RC; and what of the others. */
 struct rdma_illegal {
 	const char *what;
 	uint32_t operations; /* bits of opcodes */
@@ -49,11 +56,22 @@ struct rdma_illegal {
 	bool no_receive;
 	void (*spoil)(struct rdma_attempt *attempt);
 	int (*post)(struct rdma_attempt *attempt); /* of what is no send request: -errno */
+	unsigned int same;  /* the same: refused so, or completed so and in SQE */
+	unsigned int lost;  /* it completes well, and nothing comes of it */
+	unsigned int there; /* it completes well, and the receive there as said */
+	unsigned int
+		only; /* there is no such row of RC; of these alone, whatever operations they have */
 };
 #define RDMA_NO_EVENT RDMAPMD_EVENT_CQ_ERR /* none that a queue pair has */
 
 extern const struct rdma_illegal rdma_illegal[];
 extern const unsigned int rdma_illegal_count;
+
+/* The operations that a type of queue pair has, as bits of opcodes. */
+uint32_t rdma_operations_of(enum rdmapmd_qp_type type);
+const char *rdma_type_name(enum rdmapmd_qp_type type);
+/* Those of a row; 0: it is none of that type's. */
+uint32_t rdma_illegal_operations(const struct rdma_illegal *row, enum rdmapmd_qp_type type);
 
 /* The tables of the document. */
 void rdma_matrix_print(void);

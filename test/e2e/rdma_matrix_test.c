@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Every operation, size and flag that a reliable connection allows, with its data; and everything else, with the error
+ * Every operation, size and flag that connections and datagrams allow, with its data; and everything else, with the error
  * that it is refused with. Over one device, two devices of one process, and two processes.
  */
 
@@ -27,6 +27,7 @@ static struct rdma_peer peer;
 static const char *devargs_of_peer;
 static uint64_t seed;
 static unsigned int attempts;
+static enum rdmapmd_qp_type type = RDMAPMD_QPT_RC; /* that is tried */
 
 static struct rdma_answer
 ask(struct rdma_order order)
@@ -37,7 +38,10 @@ ask(struct rdma_order order)
 static void
 meet(const struct rdma_conf *own_conf, const struct rdma_conf *peer_conf)
 {
-	rdma_meet(&own, &peer, own_conf, peer_conf);
+	struct rdma_conf conf = *own_conf;
+
+	conf.type = type;
+	rdma_meet(&own, &peer, &conf, peer_conf);
 }
 
 static bool
@@ -66,7 +70,11 @@ attempt_begin(struct rdma_attempt *attempt, uint8_t opcode, uint32_t length, uns
 	/* What comes back goes to the target, too. */
 	rdma_end_pieces(&own, read || !message ? RDMA_TO : RDMA_FROM, length, pieces,
 			attempt->sges);
-	if (message) {
+	if (type == RDMAPMD_QPT_UD && (rdma_operations_of(type) >> opcode & 1)) {
+		attempt->wr.wr.ud.ah = own.ah;
+		attempt->wr.wr.ud.remote_qpn = attempt->there.qpn;
+		attempt->wr.wr.ud.remote_qkey = RDMA_QKEY;
+	} else if (message) {
 		attempt->wr.wr.rdma.remote_addr =
 			attempt->there.address + (read ? RDMA_FROM : RDMA_TO);
 		attempt->wr.wr.rdma.rkey = attempt->there.keys[RDMA_REGION_ALL];
@@ -83,6 +91,13 @@ expect_peer_quiet(void)
 	if (!ask((struct rdma_order){ .kind = RDMA_ORDER_QUIET }).yes)
 		fail_msg("the peer has something");
 }
+
+/* A row of one of the lists, of a type. */
+struct trial {
+	char name[128];
+	enum rdmapmd_qp_type type;
+	unsigned int row;
+};
 
 /* ---- What is legal ---- */
 
@@ -124,6 +139,11 @@ check_receive(const struct rdmapmd_send_wr *wr, uint32_t length)
 
 	assert_int_equal(got.wc.status, RDMAPMD_WC_SUCCESS);
 	assert_int_equal(got.wc.opcode, rdma_operations[wr->opcode].peer_as);
+	if (type == RDMAPMD_QPT_UD) {
+		length += RDMAPMD_GRH_BYTES;
+		assert_int_equal(got.wc.wc_flags & RDMAPMD_WC_GRH, RDMAPMD_WC_GRH);
+		assert_int_equal(got.wc.src_qp, own.qp->qp_num);
+	}
 	assert_int_equal(got.wc.byte_len, length);
 	assert_int_equal(got.wc.wc_flags & RDMAPMD_WC_WITH_IMM,
 			 immediate ? RDMAPMD_WC_WITH_IMM : 0);
@@ -136,8 +156,8 @@ static void
 try_message(uint8_t opcode, uint32_t length, uint8_t flags, unsigned int pieces)
 {
 	const bool read = opcode == RDMAPMD_WR_RDMA_READ;
-	const bool fetched =
-		!read && (flags & RDMAPMD_SEND_FENCE) && !(flags & RDMAPMD_SEND_INLINE);
+	const bool fetched = type == RDMAPMD_QPT_RC && !read && (flags & RDMAPMD_SEND_FENCE) &&
+			     !(flags & RDMAPMD_SEND_INLINE);
 	/* A receive has its own segments; memory that is written to by its address has one. */
 	const bool scattered = opcode == RDMAPMD_WR_SEND || opcode == RDMAPMD_WR_SEND_WITH_IMM;
 	struct rdma_order order = { .kind = RDMA_ORDER_PREPARE,
@@ -173,10 +193,17 @@ try_message(uint8_t opcode, uint32_t length, uint8_t flags, unsigned int pieces)
 	seed += 2;
 }
 
-/* Large messages: no flag, each of them, all; all of them in all ways is what takes its time. */
+/*
+ * Large messages: no flag, each of them, all; all of them in all ways is what takes its time. None where nothing is sent again: a wire
+ * may be too short for it; and a datagram is a packet.
+ */
 static bool
 worth_it(uint32_t length, uint8_t flags)
 {
+	if (type != RDMAPMD_QPT_RC && length >= LARGE - 1)
+		return false;
+	if (type == RDMAPMD_QPT_UD && length > MTU)
+		return false;
 	return length < LARGE - 1 || full_run() || (flags & (flags - 1)) == 0 ||
 	       flags == FLAGS - 1 || flags == (FLAGS - 1 - RDMAPMD_SEND_INLINE);
 }
@@ -246,9 +273,11 @@ all_flags(uint8_t opcode)
 static void
 test_legal(void **state)
 {
-	const struct rdma_operation *operation = *state;
-	const uint8_t opcode = (uint8_t)(operation - rdma_operations);
+	const struct trial *trial = *state;
+	const struct rdma_operation *operation = &rdma_operations[trial->row];
+	const uint8_t opcode = (uint8_t)trial->row;
 
+	type = trial->type;
 	if (operation->message)
 		all_sizes(opcode);
 	else
@@ -264,6 +293,7 @@ test_no_bytes_need_no_key(void **unused)
 	unsigned int i;
 
 	(void)unused;
+	type = RDMAPMD_QPT_RC;
 	meet(&(struct rdma_conf){ 0 }, &(struct rdma_conf){ 0 });
 	for (i = 0; i < RTE_DIM(opcodes); i++) {
 		attempt_begin(&attempt, opcodes[i], 0, 1);
@@ -289,7 +319,31 @@ expect_refused(struct rdma_attempt *attempt, const struct rdma_illegal *row)
 			 strerror(-row->refused));
 }
 
-/* It fails, what is behind it is flushed, and the queue pair is in ERR. */
+/* It completes, and nobody tells what came of it. */
+static void
+expect_sent(struct rdma_attempt *attempt)
+{
+	rdma_post(own.qp, &attempt->wr);
+	rdma_expect(own.cq, 1, rdma_operations[attempt->wr.opcode].completes_as);
+	assert_int_equal(rdmapmd_qp_state(own.qp), RDMAPMD_QPS_RTS);
+}
+
+/* Out of SQE it sends again. */
+static void
+send_again(void)
+{
+	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_RTS };
+	const struct rdmapmd_send_wr nop = { .wr_id = 3,
+					     .opcode = RDMAPMD_WR_NOP,
+					     .send_flags = RDMAPMD_SEND_SIGNALED };
+
+	assert_int_equal(rdmapmd_qp_state(own.qp), RDMAPMD_QPS_SQE);
+	assert_int_equal(rdmapmd_qp_modify(own.qp, &attr, RDMAPMD_QP_STATE), 0);
+	rdma_post(own.qp, &nop);
+	rdma_expect(own.cq, 3, RDMAPMD_WC_NOP);
+}
+
+/* It fails, what is behind it is flushed, and the queue pair is in ERR; of what is unreliable sends alone are stopped. */
 static void
 expect_failed(struct rdma_attempt *attempt, const struct rdma_illegal *row)
 {
@@ -299,7 +353,10 @@ expect_failed(struct rdma_attempt *attempt, const struct rdma_illegal *row)
 	rdma_post(own.qp, &next);
 	rdma_expect_status(own.cq, 1, row->status);
 	rdma_expect_status(own.cq, 2, RDMAPMD_WC_WR_FLUSH_ERR);
-	assert_int_equal(rdmapmd_qp_state(own.qp), RDMAPMD_QPS_ERR);
+	if (type == RDMAPMD_QPT_RC || row->status == RDMAPMD_WC_WR_FLUSH_ERR)
+		assert_int_equal(rdmapmd_qp_state(own.qp), RDMAPMD_QPS_ERR);
+	else
+		send_again();
 }
 
 static void
@@ -351,23 +408,35 @@ try_illegal(const struct rdma_illegal *row, uint8_t opcode)
 		row->spoil(&attempt);
 	if (row->refused != 0)
 		expect_refused(&attempt, row);
+	else if ((row->lost | row->there) >> type & 1)
+		expect_sent(&attempt);
 	else
 		expect_failed(&attempt, row);
-	check_peer(row, opcode);
+	if (row->lost >> type & 1)
+		expect_peer_quiet();
+	else
+		check_peer(row, opcode);
+	if (attempt.foreign_ah != NULL)
+		assert_int_equal(rdmapmd_ah_destroy(attempt.foreign_ah), 0);
 }
 
 static void
 test_illegal(void **state)
 {
-	const struct rdma_illegal *row = *state;
+	const struct trial *trial = *state;
+	const struct rdma_illegal *row = &rdma_illegal[trial->row];
 	uint8_t opcode;
 
+	type = trial->type;
 	for (opcode = 0; opcode < RDMA_OPS; opcode++)
-		if (row->operations >> opcode & 1)
+		if (rdma_illegal_operations(row, type) >> opcode & 1)
 			try_illegal(row, opcode);
 	/* Nothing of it stays. */
 	meet(&(struct rdma_conf){ 0 }, &(struct rdma_conf){ 0 });
-	try_message(RDMAPMD_WR_RDMA_WRITE, MTU + 1, RDMAPMD_SEND_SIGNALED, 1);
+	if (type == RDMAPMD_QPT_UD)
+		try_message(RDMAPMD_WR_SEND, MTU, RDMAPMD_SEND_SIGNALED, 1);
+	else
+		try_message(RDMAPMD_WR_RDMA_WRITE, MTU + 1, RDMAPMD_SEND_SIGNALED, 1);
 }
 
 /* ---- Every status ---- */
@@ -443,19 +512,38 @@ close_ends(void **unused)
 	return 0;
 }
 
+#define TRIALS 256 /* more than there are */
+static struct trial trials[TRIALS];
+
+static struct CMUnitTest
+try(struct trial *trial, enum rdmapmd_qp_type of_type, unsigned int row, const char *what,
+    CMUnitTestFunction test)
+{
+	*trial = (struct trial){ .type = of_type, .row = row };
+	snprintf(trial->name, sizeof(trial->name), "%s: %s", rdma_type_name(of_type), what);
+	return (struct CMUnitTest){ trial->name, test, NULL, NULL, trial };
+}
+
 static int
 run(void)
 {
-	struct CMUnitTest tests[RDMA_RECV + 64], *test = tests; /* more than there are rows */
-	unsigned int i;
+	static const enum rdmapmd_qp_type types[] = { RDMAPMD_QPT_RC, RDMAPMD_QPT_UC,
+						      RDMAPMD_QPT_UD };
+	struct CMUnitTest tests[TRIALS + 2], *test = tests;
+	struct trial *trial = trials;
+	unsigned int t, i;
 
-	for (i = 0; i < RDMA_RECV; i++)
-		*test++ = (struct CMUnitTest){ rdma_operations[i].name, test_legal, NULL, NULL,
-					       (void *)(uintptr_t)&rdma_operations[i] };
+	for (t = 0; t < RTE_DIM(types); t++) {
+		for (i = 0; i < RDMA_RECV; i++)
+			if (rdma_operations_of(types[t]) >> i & 1)
+				*test++ = try(trial++, types[t], i, rdma_operations[i].name,
+					      test_legal);
+		for (i = 0; i < rdma_illegal_count; i++)
+			if (rdma_illegal_operations(&rdma_illegal[i], types[t]) != 0)
+				*test++ = try(trial++, types[t], i, rdma_illegal[i].what,
+					      test_illegal);
+	}
 	*test++ = (struct CMUnitTest)cmocka_unit_test(test_no_bytes_need_no_key);
-	for (i = 0; i < rdma_illegal_count; i++)
-		*test++ = (struct CMUnitTest){ rdma_illegal[i].what, test_illegal, NULL, NULL,
-					       (void *)(uintptr_t)&rdma_illegal[i] };
 	*test++ = (struct CMUnitTest)cmocka_unit_test(test_every_status_is_in_the_list);
 	return _cmocka_run_group_tests("rdma_matrix", tests, (size_t)(test - tests), open_ends,
 				       close_ends);
