@@ -12,6 +12,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define PPM_MAX	     1000000
+#define DELAY_MAX    10000000
 /* Of the daemon's own memory, for what a client has it make. */
 #define CLIENT_MEMORY	  (UINT64_C(256) << 20)
 #define CLIENT_MEMORY_MIN (UINT64_C(1) << 20)
@@ -41,6 +42,9 @@ static const char help[] =
 	"                          it imitates, 15b3:1017 (ConnectX-5) for like=default\n"
 	"      drop=, dup=, reorder=, corrupt=   faults, in parts per million of the frames sent\n"
 	"      bytes=1     RoCE packets are frames between two devices of this process, too\n"
+	"      delay=US            a fixed time on the wire for all frames sent, in microseconds\n"
+	"      rule=RULE[+RULE]... faults of single RoCE packets, such as drop/psn:100/nth:1: see\n"
+	"                          softrnicd(8)\n"
 	"      seed=N              seed of all random choices; default: from the system\n"
 	"      health=MS           stop the health counter MS milliseconds after the first driver's\n"
 	"                          bring-up, until a reset; only once\n"
@@ -132,7 +136,7 @@ parse_wire(struct device_options *device, const char *value)
 {
 	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0;
 
-	if (named ? value[5] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0)
+	if (named ? name[1] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0)
 		return -EINVAL;
 	return parse_text(value, device->wire, sizeof(device->wire));
 }
@@ -237,6 +241,25 @@ parse_corrupt(struct device_options *device, const char *value)
 static int
 parse_seed(struct device_options *device, const char *value)
 {
+static int
+parse_delay(struct device_options *device, const char *value)
+{
+	uint64_t number;
+	int rc = parse_number(value, 10, DELAY_MAX, &number);
+
+	if (rc == 0)
+		device->conf.delay_us = (uint32_t)number;
+	return rc;
+}
+
+static int
+parse_rule(struct device_options *device, const char *value)
+{
+	device->conf.rules = device->rules;
+	return softrnic_rules_valid(value) ? parse_text(value, device->rules, sizeof(device->rules))
+					   : -EINVAL;
+}
+
 	return parse_number(value, 0, UINT64_MAX, &device->conf.seed);
 }
 
@@ -286,7 +309,8 @@ parse_quirks(struct device_options *device, const char *value)
 static const struct {
 	const char *name;
 	int (*parse)(struct device_options *device, const char *value);
-	const char *wanted; /* NULL: what softrnic_quirks_wanted() says */
+	const char *wanted; /* or what this says */
+	const char *(*says)(void);
 } keys[] = {
 	{ "name", parse_name, "1 to 63 letters, digits, '_', '-' or '.'" },
 	{ "socket", parse_socket, "a path of 1 to 107 bytes" },
@@ -306,8 +330,10 @@ static const struct {
 	{ "bytes", parse_bytes, "0 or 1" },
 	{ "seed", parse_seed, "a number of 64 bits" },
 	{ "health", parse_health, "milliseconds, at least 1" },
+	{ "delay", parse_delay, "microseconds, 0 to 10000000" },
+	{ "rule", parse_rule, .says = softrnic_rules_wanted },
 	{ "bf", parse_bf, "0 or 1" },
-	{ "quirks", parse_quirks, NULL },
+	{ "quirks", parse_quirks, .says = softrnic_quirks_wanted },
 };
 
 static int
@@ -343,8 +369,7 @@ parse_pair(struct device_options *device, char *pair, unsigned int *seen)
 	*seen |= 1u << i;
 	if (keys[i].parse(device, value) != 0)
 		return usage_error("--device: %s=%s: wanted is %s", pair, value,
-				   keys[i].wanted != NULL ? keys[i].wanted
-							  : softrnic_quirks_wanted());
+				   keys[i].wanted != NULL ? keys[i].wanted : keys[i].says());
 	return 0;
 }
 

@@ -32,7 +32,7 @@ struct device_options {
 	char wire[80];
 	char rx_pcap[256], tx_pcap[256]; /* of wire=pcap */
 	struct pci_identity id;		 /* all zero: by what the device is like */
-	char like[32], quirks[256];
+	char like[32], quirks[256], rules[256];
 	uint64_t holes_max;	   /* bytes of a client's files that need not be there yet */
 	struct softrnic_conf conf; /* its strings are this struct's */
 };

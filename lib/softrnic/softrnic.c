@@ -221,6 +221,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	}
 	/* The caller's strings end with the call. */
 	dev->conf.wire = dev->conf.rx_pcap = dev->conf.tx_pcap = dev->conf.iface = NULL;
+	dev->conf.rules = NULL;
 	dev->conf.like = dev->like->name;
 	dev->conf.quirks = NULL;
 	*out = dev;

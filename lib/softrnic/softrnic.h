@@ -74,6 +74,10 @@ struct softrnic_conf {
 	/** Faults of frames sent to the wire, in parts per million. */
 	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
 	/** RoCE packets go as bytes into wires within the process, too, where they would go as descriptors. */
+	/** ... and a fixed time on their way, in microseconds: at most 10 s. What 4 MiB cannot hold of them is dropped. */
+	uint32_t delay_us;
+	/** Faults of RoCE packets that are named, see softrnic_rules_wanted(). NULL: none. */
+	const char *rules;
 	bool bytes;
 	/**
 	 * Stop the health counter that many milliseconds after the device's first INIT_HCA, until a reset. It happens once in the
@@ -113,6 +117,21 @@ const char *softrnic_quirks_wanted(void);
 bool softrnic_quirks_valid(const char *text);
 
 /**
+/**
+ * The valid rules, for messages.
+ *
+ * @return A static string: a sentence that says how they are written.
+ */
+const char *softrnic_rules_wanted(void);
+
+/**
+ * Check a text for conf's rules.
+ *
+ * @param text As conf's rules.
+ * @return Whether it is valid.
+ */
+bool softrnic_rules_valid(const char *text);
+
  * Create a poller. Its devices may exchange frames with each other.
  *
  * @param poller Out: the poller.
@@ -334,7 +353,7 @@ struct softrnic_stats {
 	uint64_t tx_lso, tx_lso_frames;
 	/** IP packets with good checksums; with bad ones; frames with a stripped VLAN tag. */
 	uint64_t rx_checksums_good, rx_checksums_bad, rx_vlans;
-	/** Frames that faults dropped, sent twice, sent late, changed; frames without a peer. */
+	/** Frames that faults dropped, also for want of room for delayed ones; sent twice, late, changed; without a peer. */
 	uint64_t wire_dropped, wire_duplicated, wire_reordered, wire_corrupted, wire_no_peer;
 	/**
 	 * RoCE packets that no queue pair took: of another transport, or it is in a state that receives nothing; no such

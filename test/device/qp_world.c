@@ -81,6 +81,8 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 		.reorder_ppm = conf->reorder_ppm,
 		.corrupt_ppm = conf->corrupt_ppm,
 		.bytes = conf->bytes,
+		.delay_us = conf->delay_us,
+		.rules = index == 0 ? conf->rules : NULL,
 		.like = conf->like,
 	};
 

@@ -30,7 +30,9 @@ struct qw_conf {
 	bool ipv6;
 	uint64_t seed;
 	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
-	bool bytes; /* packets are frames, also between the two */
+	uint32_t delay_us;
+	const char *rules; /* of the first end */
+	bool bytes;	   /* packets are frames, also between the two */
 };
 
 struct qw_end {

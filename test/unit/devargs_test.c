@@ -28,7 +28,8 @@ test_defaults(void **state)
 		assert_int_equal(rnic_devargs_parse("d", empty[i], &args), 0);
 		assert_string_equal(args.wire, "loop");
 		assert_string_equal(args.socket, "");
-		assert_int_equal(args.drop | args.dup | args.reorder | args.corrupt, 0);
+		assert_int_equal(args.drop | args.dup | args.reorder | args.corrupt | args.delay,
+				 0);
 		assert_int_equal(args.seed, 0);
 		assert_int_equal(args.poll_core, -1);
 		assert_false(args.bf);
@@ -156,6 +157,9 @@ static const struct {
 	{ "mac=02:00:00:00:00", "mac=02:00:00:00:00" },
 	{ "mac=01:00:00:00:00:01", "mac=01:00:00:00:00:01" },
 	{ "mac=00:00:00:00:00:00", "mac=00:00:00:00:00:00" },
+	{ "delay=10000001", "delay=10000001" },
+	{ "delay=1ms", "delay=1ms" },
+	{ "rule=", "rule=" },
 	{ "ip=", "ip=" },
 	{ "ip=192.0.2.1+", "ip=192.0.2.1+" },
 	{ "ip=192.0.2.256", "ip=192.0.2.256" },
@@ -202,7 +206,7 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 					    "tx_pcap", "iface",	 "drop", "dup",	 "reorder",
 					    "corrupt", "seed",	 "poll", "bf",	 "inline",
 					    "like",    "quirks", "mac",	 "ip",	 "log_max_qp",
-					    "bytes" };
+					    "bytes",   "delay",	 "rule" };
 	char said[1024];
 	size_t i, k;
 
@@ -223,10 +227,10 @@ test_a_pci_function(void **state)
 {
 	static const char *const names[] = { "pci=0000:41:00.1", "pci=41:00.1",
 					     "pci=0000:41:0.1,bf=1", "ip=192.0.2.1,pci=41:00.1" };
-	static const char *const with[] = { "wire=loop",    "drop=1",
-					    "seed=1",	    "bytes=1",
-					    "inline=1",	    "like=cx4lx",
-					    "quirks=uar-8", "mac=02:00:00:00:00:01" };
+	static const char *const with[] = {
+		"wire=loop", "drop=1",	 "delay=1",    "rule=drop",    "seed=1",
+		"bytes=1",   "inline=1", "like=cx4lx", "quirks=uar-8", "mac=02:00:00:00:00:01"
+	};
 	struct rnic_devargs args;
 	char text[64], said[1024];
 	size_t i;

@@ -3,7 +3,8 @@
 /*
  * A bad cable: frames get lost, doubled, swapped with the next one, or damaged, each with a chance in parts per
  * million. The seed of the device decides: the same seed and frames meet the same fate. RoCE packets fare as Ethernet
- * frames do, whether they go as bytes or not; damaged, they fail their ICRC.
+ * frames do, whether they go as bytes or not; damaged, they fail their ICRC. Before that, rules have their say about RoCE
+ * packets; behind it, what is sent may be on its way for a time (delay.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,9 +13,12 @@
 #include "softrnic/base/log.h"
 #include "softrnic/base/random.h"
 #include "softrnic/port/port.h"
+#include "softrnic/wire/delay.h"
 #include "softrnic/wire/faults.h"
 #include "softrnic/wire/held.h"
+#include "softrnic/wire/kept.h"
 #include "softrnic/wire/roce.h"
+#include "softrnic/wire/rules.h"
 #include "softrnic/wire/send.h"
 
 #define FAULT_MILLION 1000000
@@ -27,24 +31,50 @@ faults_strike(struct softrnic_faults *faults, uint32_t ppm)
 	return ppm > 0 && softrnic_splitmix64(&faults->random) % FAULT_MILLION < ppm;
 }
 
-int
-softrnic_faults_init(struct softrnic *dev)
+/* Is there any fault at all? -EINVAL: one of them is none, which is logged. */
+static int
+faults_wanted(const struct softrnic *dev)
 {
 	const struct softrnic_conf *conf = &dev->conf;
-	struct softrnic_faults *faults;
 
-	dev->faults = NULL;
-	if (conf->drop_ppm == 0 && conf->dup_ppm == 0 && conf->reorder_ppm == 0 &&
-	    conf->corrupt_ppm == 0)
-		return 0;
 	if (conf->drop_ppm > FAULT_MILLION || conf->dup_ppm > FAULT_MILLION ||
 	    conf->reorder_ppm > FAULT_MILLION || conf->corrupt_ppm > FAULT_MILLION) {
 		SOFTRNIC_LOG(ERR, dev, "faults are parts per million: at most %d", FAULT_MILLION);
 		return -EINVAL;
 	}
+	if (conf->delay_us > SOFTRNIC_DELAY_US_MAX) {
+		SOFTRNIC_LOG(ERR, dev, "a delay of %u microseconds: at most %d", conf->delay_us,
+			     SOFTRNIC_DELAY_US_MAX);
+		return -EINVAL;
+	}
+	if (conf->rules != NULL && !softrnic_rules_valid(conf->rules)) {
+		SOFTRNIC_LOG(ERR, dev, "rule=%s: expected %s", conf->rules,
+			     softrnic_rules_wanted());
+		return -EINVAL;
+	}
+	return conf->drop_ppm != 0 || conf->dup_ppm != 0 || conf->reorder_ppm != 0 ||
+	       conf->corrupt_ppm != 0 || conf->delay_us != 0 || conf->rules != NULL;
+}
+
+int
+softrnic_faults_init(struct softrnic *dev)
+{
+	const struct softrnic_conf *conf = &dev->conf;
+	struct softrnic_faults *faults;
+	int rc;
+
+	dev->faults = NULL;
+	rc = faults_wanted(dev);
+	if (rc <= 0)
+		return rc;
 	faults = calloc(1, sizeof(*faults));
 	if (faults == NULL)
 		return -ENOMEM;
+	if (softrnic_delay_init(&faults->delay, conf->delay_us) != 0) {
+		free(faults);
+		return -ENOMEM;
+	}
+	faults->rule_count = (uint32_t)softrnic_rules_parse(conf->rules, faults->rules);
 	faults->random = faults->place = conf->seed != 0 ? conf->seed : softrnic_random(dev);
 	dev->faults = faults;
 	softrnic_eth_changed(dev);
@@ -55,38 +85,71 @@ void
 softrnic_faults_fini(struct softrnic *dev)
 {
 	softrnic_faults_link_down(dev);
+	if (dev->faults != NULL)
+		softrnic_delay_fini(&dev->faults->delay);
 	free(dev->faults);
 	dev->faults = NULL;
 	softrnic_eth_changed(dev);
 }
 
+/* ---- Onto the cable, however long it is ---- */
+
+static void
+faults_put(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	if (softrnic_delay_is_on(&dev->faults->delay))
+		softrnic_delay_put(dev, frame);
+	else
+		softrnic_wire_send(dev, frame);
+}
+
+static void
+faults_put_roce(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+{
+	if (softrnic_delay_is_on(&dev->faults->delay))
+		softrnic_delay_put_roce(dev, frame);
+	else
+		softrnic_roce_wire_send(dev, frame);
+}
+
 static void
 faults_release(struct softrnic *dev, struct softrnic_faults *faults)
 {
-	struct softrnic_frame frame = { .length = faults->held_bytes, .count = 1 };
+	struct softrnic_frame frame = { .length = faults->kept.bytes, .count = 1 };
 
-	frame.pieces[0].iov_base = faults->held;
-	frame.pieces[0].iov_len = faults->held_bytes;
-	faults->held_bytes = 0;
-	if (faults->held_roce)
-		softrnic_roce_wire_send(dev, &faults->roce);
-	else
-		softrnic_wire_send(dev, &frame);
+	faults->holds = false;
+	softrnic_kept_refresh(dev, &faults->kept);
+	if (!softrnic_delay_is_on(&faults->delay)) {
+		softrnic_kept_send(dev, &faults->kept);
+	} else if (faults->kept.is_roce) {
+		softrnic_delay_put_roce(dev, &faults->kept.roce);
+	} else {
+		frame.pieces[0].iov_base = faults->held;
+		frame.pieces[0].iov_len = faults->kept.bytes;
+		softrnic_delay_put(dev, &frame);
+	}
 }
 
 /* One bit flips; the copy is sent. */
 static void
-faults_corrupt(struct softrnic *dev, struct softrnic_faults *faults,
-	       const struct softrnic_frame *frame)
+faults_flip(struct softrnic *dev, const struct softrnic_frame *frame, uint64_t bit)
 {
+	struct softrnic_faults *faults = dev->faults;
 	struct softrnic_frame copy = { .length = frame->length, .count = 1 };
-	uint64_t bit = softrnic_splitmix64(&faults->random) % (frame->length * UINT64_C(8));
 
 	softrnic_frame_gather(frame, faults->damaged, frame->length);
 	faults->damaged[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	copy.pieces[0].iov_base = faults->damaged;
 	copy.pieces[0].iov_len = frame->length;
-	softrnic_wire_send(dev, &copy);
+	faults_put(dev, &copy);
+}
+
+static void
+faults_corrupt(struct softrnic *dev, struct softrnic_faults *faults,
+	       const struct softrnic_frame *frame)
+{
+	faults_flip(dev, frame,
+		    softrnic_splitmix64(&faults->random) % (frame->length * UINT64_C(8)));
 }
 
 enum fate {
@@ -106,7 +169,8 @@ faults_fate(struct softrnic *dev, struct softrnic_faults *faults)
 		dev->stats.wire_dropped++;
 		return FATE_DROP;
 	}
-	if (faults->held_bytes == 0 && faults_strike(faults, conf->reorder_ppm)) {
+	if (!faults->holds && faults_strike(faults, conf->reorder_ppm)) {
+		faults->holds = true;
 		faults->held_polls = 0;
 		dev->stats.wire_reordered++;
 		return FATE_HOLD;
@@ -130,67 +194,73 @@ void
 softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	struct softrnic_faults *faults = dev->faults;
-	bool late = faults->held_bytes > 0;
+	bool late = faults->holds;
 	enum fate fate = faults_fate(dev, faults);
 
 	if (fate == FATE_DROP)
 		return;
 	if (fate == FATE_HOLD) {
-		softrnic_frame_gather(frame, faults->held, frame->length);
-		faults->held_bytes = frame->length;
-		faults->held_roce = false;
+		softrnic_kept_take(&faults->kept, frame, faults->held);
 		return;
 	}
 	if (fate == FATE_CORRUPT)
 		faults_corrupt(dev, faults, frame);
 	else
-		softrnic_wire_send(dev, frame);
+		faults_put(dev, frame);
 	if (faults_again(dev, faults))
-		softrnic_wire_send(dev, frame);
+		faults_put(dev, frame);
 	if (late)
 		faults_release(dev, faults);
 }
 
-/* The packet points at its sender's memory, which will have changed: the payload is copied. */
-static void
-faults_hold_roce(struct softrnic_faults *faults, const struct softrnic_roce_frame *frame)
+/*
+ * What a rule does to a packet; true: that was all. A bit that it names may be any of the frame, also one that no ICRC covers:
+ * what follows from it is seen where it arrives, so it goes as bytes.
+ */
+static bool
+faults_rule(struct softrnic *dev, struct softrnic_roce_frame *frame)
 {
-	const struct roce_pkt *pkt = frame->pkt;
-	uint32_t at = 0;
+	const struct softrnic_rule *rule = softrnic_rules_meet(dev->faults, frame);
+	struct softrnic_frame bytes;
 
-	for (uint32_t i = 0; i < pkt->count; at += (uint32_t)pkt->pieces[i++].iov_len)
-		memcpy(faults->held + at, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
-	faults->roce = *frame;
-	faults->roce_pkt = *pkt;
-	faults->roce_piece = (struct iovec){ faults->held, at };
-	faults->roce_head = *frame->head;
-	faults->roce.head = &faults->roce_head;
-	faults->roce.pkt = &faults->roce_pkt;
-	faults->roce_pkt.pieces = &faults->roce_piece;
-	faults->roce_pkt.count = at > 0;
-	faults->held_bytes = frame->bytes;
-	faults->held_roce = true;
+	if (rule == NULL)
+		return false;
+	if (!rule->corrupt) {
+		dev->stats.wire_dropped++;
+		return true;
+	}
+	dev->stats.wire_corrupted++;
+	if (softrnic_rule_has_bit(rule)) {
+		softrnic_roce_bytes(dev, frame, &bytes);
+		faults_flip(dev, &bytes, rule->bit);
+	} else {
+		frame->corrupt = true;
+		faults_put_roce(dev, frame);
+	}
+	return true;
 }
 
 void
 softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
 	struct softrnic_faults *faults = dev->faults;
-	bool late = faults->held_bytes > 0;
-	enum fate fate = faults_fate(dev, faults);
-	struct softrnic_roce_frame first;
+	struct softrnic_roce_frame first = *frame;
+	bool late = faults->holds;
+	enum fate fate;
 
+	if (faults->rule_count > 0 && faults_rule(dev, &first))
+		return;
+	fate = faults_fate(dev, faults);
 	if (fate == FATE_DROP)
 		return;
 	if (fate == FATE_HOLD) {
-		faults_hold_roce(faults, frame);
+		softrnic_kept_take_roce(dev, &faults->kept, frame, faults->held);
 		return;
 	}
-	first = *frame;
 	first.corrupt = fate == FATE_CORRUPT;
-	softrnic_roce_wire_send(dev, &first);
+	faults_put_roce(dev, &first);
 	if (faults_again(dev, faults))
-		softrnic_roce_wire_send(dev, frame);
+		faults_put_roce(dev, frame);
 	if (late)
 		faults_release(dev, faults);
 }
@@ -199,11 +269,12 @@ unsigned int
 softrnic_faults_poll(struct softrnic *dev)
 {
 	struct softrnic_faults *faults = dev->faults;
+	unsigned int done = softrnic_delay_poll(dev);
 
-	if (faults->held_bytes == 0 || ++faults->held_polls < FAULT_HOLD_POLLS)
-		return 0;
+	if (!faults->holds || ++faults->held_polls < FAULT_HOLD_POLLS)
+		return done;
 	/* Nothing else may have looked at the clock of late, and time never goes back for who receives. */
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
 	faults_release(dev, faults);
-	return 1;
+	return done + 1;
 }

@@ -45,12 +45,21 @@ roce_damage(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 
 static void
 roce_send_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+void
+softrnic_roce_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame,
+		    struct softrnic_frame *bytes)
 {
-	struct softrnic_frame bytes = { .count = 1 };
+	bytes->length = rocev2_encode(frame->head, frame->pkt, dev->roce_room);
+	bytes->count = 1;
+	bytes->l4_summed = false;
+	bytes->pieces[0].iov_base = dev->roce_room;
+	bytes->pieces[0].iov_len = bytes->length;
+}
 
-	bytes.length = rocev2_encode(frame->head, frame->pkt, dev->roce_room);
-	bytes.pieces[0].iov_base = dev->roce_room;
-	bytes.pieces[0].iov_len = bytes.length;
+{
+	struct softrnic_frame bytes;
+
+	softrnic_roce_bytes(dev, frame, &bytes);
 	if (unlikely(frame->corrupt))
 		roce_damage(dev, frame);
 	softrnic_wire_send(dev, &bytes);

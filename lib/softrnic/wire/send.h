@@ -32,7 +32,7 @@ softrnic_wire_end(struct softrnic *dev)
 
 /*
  * Put a frame on the wire: delivered or dropped (counted) when it returns. A direct call per frame, to our own devices or to
- * the few wires that have an outside; a new one of those becomes a case here.
+ * the few wires that are more than a cable between two of them; a new one of those becomes a case here.
  */
 static inline void
 softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)

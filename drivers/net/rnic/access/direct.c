@@ -213,6 +213,8 @@ create_device(struct rnic_direct *direct, const struct rnic_devargs *args)
 		.dup_ppm = args->dup,
 		.reorder_ppm = args->reorder,
 		.corrupt_ppm = args->corrupt,
+		.delay_us = args->delay,
+		.rules = unless_empty(args->rule),
 		.bytes = args->bytes,
 		.bf = args->bf,
 		.inline_l2 = args->inline_l2,

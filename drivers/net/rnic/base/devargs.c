@@ -19,6 +19,7 @@
 #include "prm/qp.h"
 
 #define PPM_MAX	       1000000u
+#define DELAY_MAX      10000000u
 #define LOG_MAX_QP_MIN 8 /* fewer than 256 save nothing */
 
 typedef int set_fn(struct rnic_devargs *args, size_t offset, const char *value);
@@ -88,7 +89,7 @@ set_wire(struct rnic_devargs *args, size_t offset, const char *value)
 	RTE_SET_USED(offset);
 	/* A port on the same device thread would wait for itself when it registers memory: a pair does that job. */
 	if (strlen(value) >= sizeof(args->wire) || strncmp(value, "port:net_rnic", 13) == 0 ||
-	    (named ? value[5] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0))
+	    (named ? name[1] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0))
 		return -EINVAL;
 	memcpy(args->wire, value, strlen(value) + 1);
 	return 0;
@@ -116,6 +117,18 @@ set_ppm(struct rnic_devargs *args, size_t offset, const char *value)
 
 static int
 set_seed(struct rnic_devargs *args, size_t offset, const char *value)
+static int
+set_delay(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	uint64_t us;
+
+	RTE_SET_USED(offset);
+	if (parse_u64(value, DELAY_MAX, &us) != 0)
+		return -EINVAL;
+	args->delay = (uint32_t)us;
+	return 0;
+}
+
 {
 	RTE_SET_USED(offset);
 	return parse_u64(value, UINT64_MAX, &args->seed);
@@ -234,6 +247,9 @@ static const struct devarg {
 	  offsetof(struct rnic_devargs, corrupt) },
 	{ "bytes", "0 or 1", set_bool, offsetof(struct rnic_devargs, bytes) },
 	{ "seed", "a number", set_seed, 0 },
+	{ "delay", "0 to 10000000 (microseconds)", set_delay, 0 },
+	{ "rule", "rules with + between them, such as drop/opcode:0x0a/nth:3", set_path,
+	  offsetof(struct rnic_devargs, rule) },
 	{ "poll", "thread, or a CPU to pin it to", set_poll, 0 },
 	{ "bf", "0 or 1", set_bool, offsetof(struct rnic_devargs, bf), true },
 	{ "log_max_qp", "8 to 18", set_log_max_qp, 0, true },
@@ -246,9 +262,9 @@ static const struct devarg {
 _Static_assert(RNIC_IPS_MAX == 8, "as ip= describes itself");
 _Static_assert(LOG_MAX_QP_MIN == 8 && RNIC_LOG_MAX_QP == 18, "as log_max_qp= describes itself");
 
-#define VALID_KEYS                                                                                \
-	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt bytes seed poll bf " \
-	"log_max_qp inline like quirks mac ip"
+#define VALID_KEYS                                                                                   \
+	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt delay rule bytes seed " \
+	"poll bf log_max_qp inline like quirks mac ip"
 
 struct parse {
 	const char *device;

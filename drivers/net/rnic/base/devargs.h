@@ -23,7 +23,9 @@ struct rnic_devargs {
 	/* of wire=pcap; empty: not given */
 	char rx_pcap[RNIC_PATH_BYTES], tx_pcap[RNIC_PATH_BYTES], iface[RNIC_PATH_BYTES];
 	uint32_t drop, dup, reorder, corrupt; /* parts per million */
-	bool bytes;			      /* bytes=: RoCE packets are frames on every wire */
+	uint32_t delay;			      /* microseconds */
+	char rule[RNIC_PATH_BYTES]; /* what the embedded device knows as rules; empty: none */
+	bool bytes;		    /* bytes=: RoCE packets are frames on every wire */
 	uint64_t seed;
 	int poll_core; /* -1: not pinned */
 	bool bf;
