@@ -29,6 +29,7 @@ static const char help[] =
 	"      socket=PATH         default DIR/NAME.sock; a name without '/' lies in DIR\n"
 	"      wire=loop           the device receives what it sends (default)\n"
 	"      wire=pair:NAME      a cable to the other device with the same pair NAME\n"
+	"      wire=switch:NAME    a switch with the other devices with the same switch NAME, up to 64\n"
 	"      wire=port:ETHDEV    through that DPDK port, which the EAL options create\n"
 	"      wire=pcap           captures, by libpcap:\n"
 	"      rx_pcap=FILE        receive FILE, as fast as there are buffers, then take the link\n"
@@ -41,10 +42,10 @@ static const char help[] =
 	"      id=VVVV:DDDD        PCI vendor and device in hex; default: those of the card that\n"
 	"                          it imitates, 15b3:1017 (ConnectX-5) for like=default\n"
 	"      drop=, dup=, reorder=, corrupt=   faults, in parts per million of the frames sent\n"
-	"      bytes=1     RoCE packets are frames between two devices of this process, too\n"
 	"      delay=US            a fixed time on the wire for all frames sent, in microseconds\n"
 	"      rule=RULE[+RULE]... faults of single RoCE packets, such as drop/psn:100/nth:1: see\n"
 	"                          softrnicd(8)\n"
+	"      bytes=1     RoCE packets are frames between two devices of this process, too\n"
 	"      seed=N              seed of all random choices; default: from the system\n"
 	"      health=MS           stop the health counter MS milliseconds after the first driver's\n"
 	"                          bring-up, until a reset; only once\n"
@@ -134,7 +135,9 @@ parse_socket(struct device_options *device, const char *value)
 static int
 parse_wire(struct device_options *device, const char *value)
 {
-	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0;
+	const char *name = strchr(value, ':');
+	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0 ||
+		     strncmp(value, "switch:", 7) == 0;
 
 	if (named ? name[1] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0)
 		return -EINVAL;
@@ -239,9 +242,6 @@ parse_corrupt(struct device_options *device, const char *value)
 }
 
 static int
-parse_seed(struct device_options *device, const char *value)
-{
-static int
 parse_delay(struct device_options *device, const char *value)
 {
 	uint64_t number;
@@ -260,6 +260,9 @@ parse_rule(struct device_options *device, const char *value)
 					   : -EINVAL;
 }
 
+static int
+parse_seed(struct device_options *device, const char *value)
+{
 	return parse_number(value, 0, UINT64_MAX, &device->conf.seed);
 }
 
@@ -314,7 +317,7 @@ static const struct {
 } keys[] = {
 	{ "name", parse_name, "1 to 63 letters, digits, '_', '-' or '.'" },
 	{ "socket", parse_socket, "a path of 1 to 107 bytes" },
-	{ "wire", parse_wire, "loop, pair:NAME, port:ETHDEV or pcap" },
+	{ "wire", parse_wire, "loop, pair:NAME, switch:NAME, port:ETHDEV or pcap" },
 	{ "rx_pcap", parse_rx_pcap, "a path of 1 to 255 bytes" },
 	{ "tx_pcap", parse_tx_pcap, "a path of 1 to 255 bytes" },
 	{ "iface", parse_nothing,
@@ -327,11 +330,11 @@ static const struct {
 	{ "dup", parse_dup, "parts per million, 0 to 1000000" },
 	{ "reorder", parse_reorder, "parts per million, 0 to 1000000" },
 	{ "corrupt", parse_corrupt, "parts per million, 0 to 1000000" },
+	{ "delay", parse_delay, "microseconds, 0 to 10000000" },
+	{ "rule", parse_rule, .says = softrnic_rules_wanted },
 	{ "bytes", parse_bytes, "0 or 1" },
 	{ "seed", parse_seed, "a number of 64 bits" },
 	{ "health", parse_health, "milliseconds, at least 1" },
-	{ "delay", parse_delay, "microseconds, 0 to 10000000" },
-	{ "rule", parse_rule, .says = softrnic_rules_wanted },
 	{ "bf", parse_bf, "0 or 1" },
 	{ "quirks", parse_quirks, .says = softrnic_quirks_wanted },
 };

@@ -52,8 +52,9 @@ struct softrnic_conf {
 	/** The device's name, for messages, e.g. the driver's "net_rnic0". Required. */
 	const char *name;
 	/**
-	 * "loop" (default): frames come back; "pair:NAME": to the other device of that name; "port:ETHDEV": through that
-	 * ethdev of the process, which must have EAL; "pcap": by libpcap, as the next ones say.
+	 * "loop" (default): frames come back; "pair:NAME": to the other device of that name; "switch:NAME": to up to 63
+	 * others of that name; "port:ETHDEV": through that ethdev of the process, which must have EAL; "pcap": by libpcap, as the
+	 * next ones say.
 	 */
 	const char *wire;
 	/**
@@ -73,11 +74,11 @@ struct softrnic_conf {
 	uint64_t seed;
 	/** Faults of frames sent to the wire, in parts per million. */
 	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
-	/** RoCE packets go as bytes into wires within the process, too, where they would go as descriptors. */
 	/** ... and a fixed time on their way, in microseconds: at most 10 s. What 4 MiB cannot hold of them is dropped. */
 	uint32_t delay_us;
 	/** Faults of RoCE packets that are named, see softrnic_rules_wanted(). NULL: none. */
 	const char *rules;
+	/** RoCE packets go as bytes into wires within the process, too, where they would go as descriptors. */
 	bool bytes;
 	/**
 	 * Stop the health counter that many milliseconds after the device's first INIT_HCA, until a reset. It happens once in the
@@ -117,7 +118,6 @@ const char *softrnic_quirks_wanted(void);
 bool softrnic_quirks_valid(const char *text);
 
 /**
-/**
  * The valid rules, for messages.
  *
  * @return A static string: a sentence that says how they are written.
@@ -132,6 +132,7 @@ const char *softrnic_rules_wanted(void);
  */
 bool softrnic_rules_valid(const char *text);
 
+/**
  * Create a poller. Its devices may exchange frames with each other.
  *
  * @param poller Out: the poller.
@@ -175,7 +176,7 @@ void softrnic_host_put(void);
  * @param poller A poller that is alive.
  * @param conf   Its configuration; read during the call.
  * @param dev    Out: the device.
- * @return 0; -EINVAL an invalid configuration (logged); -EEXIST the name is taken or the pair already has two ends;
+ * @return 0; -EINVAL an invalid configuration (logged); -EEXIST the name is taken, or the pair or switch has no end left;
  *         -ENOMEM.
  */
 int softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf,

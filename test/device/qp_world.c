@@ -70,9 +70,10 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 	struct qw_end *end = &qw->memory[index];
 	struct softrnic_conf device = {
 		.name = names[index],
-		.wire = conf->pair	? "pair:qw"
-			: conf->outside ? "pcap"
-					: "loop",
+		.wire = conf->through_switch ? "switch:qw"
+			: conf->pair	     ? "pair:qw"
+			: conf->outside	     ? "pcap"
+					     : "loop",
 		.tx_pcap = conf->outside ? "/dev/null" : NULL,
 		.mac = { 2, 0, 0, 0, 0, (uint8_t)(index + 1) },
 		.seed = conf->seed != 0 ? conf->seed + index : 0,
@@ -80,9 +81,9 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 		.dup_ppm = conf->dup_ppm,
 		.reorder_ppm = conf->reorder_ppm,
 		.corrupt_ppm = conf->corrupt_ppm,
-		.bytes = conf->bytes,
 		.delay_us = conf->delay_us,
 		.rules = index == 0 ? conf->rules : NULL,
+		.bytes = conf->bytes,
 		.like = conf->like,
 	};
 

@@ -69,6 +69,16 @@ test_every_key(void **state)
 	assert_false(args.peer_any);
 	assert_int_equal(rnic_devargs_parse("d", "wire=port:0000:01:00.0", &args), 0);
 	assert_string_equal(args.wire, "port:0000:01:00.0");
+	assert_int_equal(rnic_devargs_parse("d",
+					    "wire=switch:hub,delay=10000000,"
+					    "rule=drop/psn:0x10/nth:1+corrupt/bit:7",
+					    &args),
+			 0);
+	assert_string_equal(args.wire, "switch:hub");
+	assert_int_equal(args.delay, 10000000);
+	assert_string_equal(args.rule, "drop/psn:0x10/nth:1+corrupt/bit:7");
+	assert_int_equal(rnic_devargs_parse("d", "wire=port:0000:01:00.0", &args), 0);
+	assert_string_equal(args.rule, "");
 	assert_string_equal(args.rx_pcap, "");
 	assert_int_equal(
 		rnic_devargs_parse("d", "wire=pcap,rx_pcap=a,tx_pcap=/b/c,iface=eth0", &args), 0);
@@ -147,6 +157,9 @@ static const struct {
 	{ "dup=1x", "dup=1x" },
 	{ "reorder= 1", "reorder= 1" },
 	{ "corrupt=0x", "corrupt=0x" },
+	{ "delay=10000001", "delay=10000001" },
+	{ "delay=1ms", "delay=1ms" },
+	{ "rule=", "rule=" },
 	{ "seed=18446744073709551616", "seed=18446744073709551616" },
 	{ "poll=cpu0", "poll=cpu0" },
 	{ "poll=-1", "poll=-1" },
@@ -157,9 +170,6 @@ static const struct {
 	{ "mac=02:00:00:00:00", "mac=02:00:00:00:00" },
 	{ "mac=01:00:00:00:00:01", "mac=01:00:00:00:00:01" },
 	{ "mac=00:00:00:00:00:00", "mac=00:00:00:00:00:00" },
-	{ "delay=10000001", "delay=10000001" },
-	{ "delay=1ms", "delay=1ms" },
-	{ "rule=", "rule=" },
 	{ "ip=", "ip=" },
 	{ "ip=192.0.2.1+", "ip=192.0.2.1+" },
 	{ "ip=192.0.2.256", "ip=192.0.2.256" },
@@ -185,6 +195,7 @@ static const struct {
 	{ "wire=tap", "wire=tap" },
 	{ "wire=pair:", "wire=pair:" },
 	{ "wire=port:", "wire=port:" },
+	{ "wire=switch:", "wire=switch:" },
 	{ "wire=port:net_rnic1", "wire=port:net_rnic1" },
 	{ "wire=pcap:", "wire=pcap:" },
 	{ "rx_pcap=", "rx_pcap=" },

@@ -9,6 +9,7 @@ enum softrnic_roce_route {
 	SOFTRNIC_ROCE_SELF,    /* an address of the device itself */
 	SOFTRNIC_ROCE_PEER,    /* a device in this process, which takes descriptors */
 	SOFTRNIC_ROCE_BYTES,   /* into the wire, as any frame */
+	SOFTRNIC_ROCE_ENDS, /* and behind it: as PEER, to the end of a switch that has this number */
 };
 
 #endif

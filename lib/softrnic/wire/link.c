@@ -23,4 +23,6 @@ softrnic_wire_changed(struct softrnic *dev)
 	softrnic_link_update(dev);
 	if (peer != NULL && peer != dev)
 		softrnic_link_update(peer);
+	if (dev->wire != NULL && dev->wire->changed != NULL)
+		dev->wire->changed(dev);
 }

@@ -24,6 +24,8 @@ struct softrnic_wire_ops {
 	/* Frames from outside, if the wire has an outside; returns how many. */
 	unsigned int (*poll)(struct softrnic *dev);
 	bool (*is_up)(const struct softrnic *dev);
+	/* The device's port is another one now: what follows for the links of others. */
+	void (*changed)(struct softrnic *dev);
 	/* The device is as after power-on. */
 	void (*reset)(struct softrnic *dev);
 };

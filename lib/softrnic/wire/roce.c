@@ -24,6 +24,8 @@ softrnic_roce_route(struct softrnic *dev, const struct rocev2_frame *head)
 		return peer == dev && dev->conf.bytes ? SOFTRNIC_ROCE_BYTES : SOFTRNIC_ROCE_SELF;
 	if (peer != NULL && !dev->conf.bytes && softrnic_roce_takes(peer, head))
 		return SOFTRNIC_ROCE_PEER;
+	if (dev->wire == &softrnic_wire_switch && !dev->conf.bytes)
+		return softrnic_wire_switch_route(dev, head);
 	return SOFTRNIC_ROCE_BYTES;
 }
 
@@ -43,8 +45,6 @@ roce_damage(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 	dev->roce_room[bth + bit / 8] ^= (uint8_t)(1u << bit % 8);
 }
 
-static void
-roce_send_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 void
 softrnic_roce_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame,
 		    struct softrnic_frame *bytes)
@@ -56,6 +56,8 @@ softrnic_roce_bytes(struct softrnic *dev, const struct softrnic_roce_frame *fram
 	bytes->pieces[0].iov_len = bytes->length;
 }
 
+static void
+roce_send_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
 	struct softrnic_frame bytes;
 
@@ -65,13 +67,28 @@ softrnic_roce_bytes(struct softrnic *dev, const struct softrnic_roce_frame *fram
 	softrnic_wire_send(dev, &bytes);
 }
 
+/* Not to the device itself, nor to the one at the other end of a cable. */
+static __attribute__((noinline)) void
+roce_send_aside(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+{
+	struct softrnic *end;
+
+	if (frame->route == SOFTRNIC_ROCE_BYTES) {
+		roce_send_bytes(dev, frame);
+		return;
+	}
+	end = softrnic_wire_switch_end(dev, frame->route);
+	if (end != NULL)
+		softrnic_roce_receive(end, frame);
+}
+
 void
 softrnic_roce_wire_send(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
 	struct softrnic *end;
 
-	if (unlikely(frame->route == SOFTRNIC_ROCE_BYTES)) {
-		roce_send_bytes(dev, frame);
+	if (unlikely(frame->route >= SOFTRNIC_ROCE_BYTES)) {
+		roce_send_aside(dev, frame);
 		return;
 	}
 	end = frame->route == SOFTRNIC_ROCE_SELF ? dev : softrnic_wire_end(dev);

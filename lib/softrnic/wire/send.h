@@ -10,6 +10,7 @@
 #include "softrnic/wire/pcap.h"
 #include "softrnic/wire/port.h"
 #include "softrnic/wire/port_frames.h"
+#include "softrnic/wire/switch.h"
 
 /*
  * Where a frame that is sent arrives, if the other end is one of our devices: its clock shows the same moment. NULL: there is
@@ -46,6 +47,10 @@ softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
 		}
 		if (dev->wire == &softrnic_wire_pcap) {
 			softrnic_wire_pcap_send(dev, frame);
+			return;
+		}
+		if (dev->wire == &softrnic_wire_switch) {
+			softrnic_wire_switch_send(dev, frame);
 			return;
 		}
 	}

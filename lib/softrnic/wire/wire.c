@@ -13,13 +13,12 @@
 #include "softrnic/wire/pair.h"
 #include "softrnic/wire/pcap.h"
 #include "softrnic/wire/port.h"
+#include "softrnic/wire/switch.h"
 #include "softrnic/wire/wire.h"
 
 static const struct softrnic_wire_ops *const wires[] = {
-	&softrnic_wire_loop,
-	&softrnic_wire_pair,
-	&softrnic_wire_port,
-	&softrnic_wire_pcap,
+	&softrnic_wire_loop, &softrnic_wire_pair,   &softrnic_wire_port,
+	&softrnic_wire_pcap, &softrnic_wire_switch,
 };
 
 /* *arg: what follows the ':', or NULL */
@@ -50,7 +49,7 @@ softrnic_wire_prepare(struct softrnic *dev, const char *spec)
 	if (ops == NULL) {
 		SOFTRNIC_LOG(ERR, dev,
 			     "wire \"%s\" is unknown: expected \"loop\", \"pair:NAME\", "
-			     "\"port:ETHDEV\" and \"pcap\"",
+			     "\"switch:NAME\", \"port:ETHDEV\" and \"pcap\"",
 			     spec);
 		return -EINVAL;
 	}

@@ -8,7 +8,7 @@
 
 /* Find the wire by what it is called in softrnic_conf, and have it prepare itself; no lock is held. 0 or -errno, logged. */
 int softrnic_wire_prepare(struct softrnic *dev, const char *spec);
-/* Set dev->wire, of the same spec; 0, -EINVAL, -EEXIST (the pair has two ends), -ENOMEM. */
+/* Set dev->wire, of the same spec; 0, -EINVAL, -EEXIST (the pair, or the switch, has all its ends), -ENOMEM. */
 int softrnic_wire_open(struct softrnic *dev, const char *spec);
 void softrnic_wire_close(struct softrnic *dev);
 /* Whatever came of the others; no lock is held. */

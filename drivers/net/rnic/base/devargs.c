@@ -84,7 +84,9 @@ set_pci(struct rnic_devargs *args, size_t offset, const char *value)
 static int
 set_wire(struct rnic_devargs *args, size_t offset, const char *value)
 {
-	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0;
+	const char *name = strchr(value, ':');
+	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0 ||
+		     strncmp(value, "switch:", 7) == 0;
 
 	RTE_SET_USED(offset);
 	/* A port on the same device thread would wait for itself when it registers memory: a pair does that job. */
@@ -116,8 +118,6 @@ set_ppm(struct rnic_devargs *args, size_t offset, const char *value)
 }
 
 static int
-set_seed(struct rnic_devargs *args, size_t offset, const char *value)
-static int
 set_delay(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	uint64_t us;
@@ -129,6 +129,8 @@ set_delay(struct rnic_devargs *args, size_t offset, const char *value)
 	return 0;
 }
 
+static int
+set_seed(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	RTE_SET_USED(offset);
 	return parse_u64(value, UINT64_MAX, &args->seed);
@@ -231,7 +233,7 @@ static const struct devarg {
 	{ "socket", "the path of a vfio-user socket, of 1 to 107 bytes", set_socket, 0, true },
 	{ "peer", "own (a server of root's or of this user's) or any", set_peer, 0, true },
 	{ "pci", "a PCI function on vfio-pci, as 0000:01:00.0", set_pci, 0, true },
-	{ "wire", "loop, pair:NAME, port:ETHDEV (no net_rnic) or pcap", set_wire, 0 },
+	{ "wire", "loop, pair:NAME, switch:NAME, port:ETHDEV (no net_rnic) or pcap", set_wire, 0 },
 	{ "rx_pcap", "the path of a capture, of 1 to 255 bytes", set_path,
 	  offsetof(struct rnic_devargs, rx_pcap) },
 	{ "tx_pcap", "the path of a capture, of 1 to 255 bytes", set_path,
@@ -245,11 +247,11 @@ static const struct devarg {
 	  offsetof(struct rnic_devargs, reorder) },
 	{ "corrupt", "0 to 1000000 (parts per million)", set_ppm,
 	  offsetof(struct rnic_devargs, corrupt) },
-	{ "bytes", "0 or 1", set_bool, offsetof(struct rnic_devargs, bytes) },
-	{ "seed", "a number", set_seed, 0 },
 	{ "delay", "0 to 10000000 (microseconds)", set_delay, 0 },
 	{ "rule", "rules with + between them, such as drop/opcode:0x0a/nth:3", set_path,
 	  offsetof(struct rnic_devargs, rule) },
+	{ "bytes", "0 or 1", set_bool, offsetof(struct rnic_devargs, bytes) },
+	{ "seed", "a number", set_seed, 0 },
 	{ "poll", "thread, or a CPU to pin it to", set_poll, 0 },
 	{ "bf", "0 or 1", set_bool, offsetof(struct rnic_devargs, bf), true },
 	{ "log_max_qp", "8 to 18", set_log_max_qp, 0, true },

@@ -19,7 +19,7 @@ struct rnic_devargs {
 	char socket[108]; /* socket=: of a vfio-user server */
 	bool peer_any;	  /* peer=any: the server may belong to any user */
 	char pci[RNIC_PCI_NAME_BYTES]; /* pci=: of a function on vfio-pci, as sysfs names it; both empty: the embedded device */
-	char wire[64]; /* "loop", "pair:NAME", "port:ETHDEV", "pcap" */
+	char wire[64]; /* "loop", "pair:NAME", "switch:NAME", "port:ETHDEV", "pcap" */
 	/* of wire=pcap; empty: not given */
 	char rx_pcap[RNIC_PATH_BYTES], tx_pcap[RNIC_PATH_BYTES], iface[RNIC_PATH_BYTES];
 	uint32_t drop, dup, reorder, corrupt; /* parts per million */
