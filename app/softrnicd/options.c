@@ -26,6 +26,7 @@ static const char help[] =
 	"\n"
 	"  --device KEY=VALUE,...  one device; without this option there is one with all defaults\n"
 	"      name=NAME           default rnic0, rnic1, ...\n"
+	"      count=N             N such devices, up to 64: NAME0 to NAMEN-1, or by the default names\n"
 	"      socket=PATH         default DIR/NAME.sock; a name without '/' lies in DIR\n"
 	"      wire=loop           the device receives what it sends (default)\n"
 	"      wire=pair:NAME      a cable to the other device with the same pair NAME\n"
@@ -69,6 +70,7 @@ static const char help[] =
 	"\n"
 	"  softrnicd\n"
 	"  softrnicd --device name=a,wire=pair:cable --device name=b,wire=pair:cable\n"
+	"  softrnicd --device name=f,count=8,wire=switch:hub\n"
 	"  softrnicd --dir ./sockets --device mac=02:00:00:00:00:01,drop=1000,seed=7\n"
 	"  softrnicd --device wire=pcap,rx_pcap=in.pcap,tx_pcap=out.pcap\n"
 	"  softrnicd --device wire=port:net_af_packet0 -- --no-huge --no-pci \\\n"
@@ -119,11 +121,23 @@ parse_name(struct device_options *device, const char *value)
 {
 	const char *c;
 
+	device->named = true;
 	for (c = value; *c != '\0'; c++) {
 		if (!isalnum((unsigned char)*c) && strchr("_-.", *c) == NULL)
 			return -EINVAL;
 	}
 	return value[0] == '.' ? -EINVAL : parse_text(value, device->name, sizeof(device->name));
+}
+
+static int
+parse_count(struct device_options *device, const char *value)
+{
+	uint64_t number;
+
+	if (parse_number(value, 10, DEVICES_MAX, &number) != 0 || number == 0)
+		return -EINVAL;
+	device->count = (unsigned int)number;
+	return 0;
 }
 
 static int
@@ -316,6 +330,7 @@ static const struct {
 	const char *(*says)(void);
 } keys[] = {
 	{ "name", parse_name, "1 to 63 letters, digits, '_', '-' or '.'" },
+	{ "count", parse_count, "a number of devices, 1 to 64" },
 	{ "socket", parse_socket, "a path of 1 to 107 bytes" },
 	{ "wire", parse_wire, "loop, pair:NAME, switch:NAME, port:ETHDEV or pcap" },
 	{ "rx_pcap", parse_rx_pcap, "a path of 1 to 255 bytes" },
@@ -376,6 +391,76 @@ parse_pair(struct device_options *device, char *pair, unsigned int *seen)
 	return 0;
 }
 
+/* ---- One of many ---- */
+
+/* The same once more, with strings of its own. */
+static void
+copy_device(struct device_options *to, const struct device_options *from)
+{
+	*to = *from;
+	if (from->conf.rx_pcap != NULL)
+		to->conf.rx_pcap = to->rx_pcap;
+	if (from->conf.tx_pcap != NULL)
+		to->conf.tx_pcap = to->tx_pcap;
+	if (from->conf.like != NULL)
+		to->conf.like = to->like;
+	if (from->conf.quirks != NULL)
+		to->conf.quirks = to->quirks;
+	if (from->conf.rules != NULL)
+		to->conf.rules = to->rules;
+}
+
+/* What no other device may have: the number behind the name, or its place there, and added to the address and the seed. */
+static int
+number_device(struct device_options *device, const char *name, unsigned int number,
+	      unsigned int place)
+{
+	static const uint8_t none[6];
+	uint8_t *mac = device->conf.mac;
+	uint32_t low = (uint32_t)mac[3] << 16 | (uint32_t)mac[4] << 8 | mac[5];
+	int length = snprintf(device->name, sizeof(device->name), "%s%u",
+			      device->named ? name : "rnic", device->named ? number : place);
+
+	if (length >= (int)sizeof(device->name))
+		return usage_error("--device: name=%s: with a number it is too long", name);
+	if (device->conf.seed != 0)
+		device->conf.seed += number;
+	if (memcmp(mac, none, sizeof(none)) == 0)
+		return 0;
+	if (low + number > 0xffffff)
+		return usage_error("--device: mac=: its last three bytes have no room for count= "
+				   "addresses");
+	low += number;
+	mac[3] = (uint8_t)(low >> 16);
+	mac[4] = (uint8_t)(low >> 8);
+	mac[5] = (uint8_t)low;
+	return 0;
+}
+
+/* The last one is the first of its count. */
+static int
+multiply_device(struct options *options)
+{
+	struct device_options first = options->devices[options->ndevices - 1], *device;
+	unsigned int number, at = options->ndevices - 1;
+	int rc = 0;
+
+	if (first.socket[0] != '\0')
+		return usage_error("--device: socket= is one path, and not for count=");
+	if (first.conf.rx_pcap != NULL || first.conf.tx_pcap != NULL)
+		return usage_error("--device: rx_pcap= and tx_pcap= are files of one device, and "
+				   "not for count=");
+	if (at + first.count > DEVICES_MAX)
+		return usage_error("more than %d devices", DEVICES_MAX);
+	options->ndevices = at + first.count;
+	for (number = 0; number < first.count && rc == 0; number++) {
+		device = &options->devices[at + number];
+		copy_device(device, &first);
+		rc = number_device(device, first.name, number, at + number);
+	}
+	return rc;
+}
+
 static int
 add_device(struct options *options, const char *text)
 {
@@ -400,7 +485,7 @@ add_device(struct options *options, const char *text)
 		rc = parse_pair(device, pair, &seen);
 	}
 	free(copy);
-	return rc;
+	return rc == 0 && device->count != 0 ? multiply_device(options) : rc;
 }
 
 /* ---- The whole line ---- */

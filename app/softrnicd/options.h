@@ -15,7 +15,7 @@
 #include "log.h"
 #include "softrnic/softrnic.h"
 
-#define DEVICES_MAX	  16
+#define DEVICES_MAX	  64
 #define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)NULL)->sun_path)
 
 /* Who the PCI function says it is. */
@@ -26,6 +26,9 @@ struct pci_identity {
 
 struct device_options {
 	char name[SOFTRNIC_NAME_BYTES];
+	bool named; /* by name= */
+	unsigned int
+		count; /* devices that are made of it, one after the other; 0: one, which has the name as it is */
 	char socket[SOCKET_PATH_BYTES];	   /* empty: the folder's NAME.sock */
 	char bind_path[SOCKET_PATH_BYTES]; /* the same by folder_fd, which nobody can turn */
 	int folder_fd;

@@ -18,12 +18,13 @@ PAIR = ("name=a,wire=pair:cable,mac=02:00:00:00:00:0a", "name=b,wire=pair:cable,
 class Softrnicd:
     """Use as a context. Its messages are in the file `log`, those of restarts behind those before."""
 
-    def __init__(self, devices=PAIR, eal=(), within=(), log_level="info", user=None):
+    def __init__(self, devices=PAIR, eal=(), within=(), log_level="info", user=None, count=None):
         """
-        eal: EAL's options; within: a command that has it run somewhere else, e.g. in a network namespace; user: whom it becomes,
+        count: how many devices there are, if not as many as `devices` has; eal: EAL's options; within: a command that has it run somewhere else, e.g. in a network namespace; user: whom it becomes,
         started by root
         """
         self.devices = devices
+        self.count = len(devices) if count is None else count
         self.log_level = log_level
         self.eal = eal
         self.within = within
@@ -43,7 +44,7 @@ class Softrnicd:
             command += ["--", *self.eal]
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-        lines = [self.process.stdout.readline() for _ in self.devices]
+        lines = [self.process.stdout.readline() for _ in range(self.count)]
         assert all(line.startswith("ready ") for line in lines), self.text()
         self.sockets = [line.split()[1] for line in lines]
 

@@ -94,6 +94,19 @@ def test_the_address_is_the_devices():
         testpmd.quit()
 
 
+def test_functions_of_one_count_reach_each_other_by_a_switch():
+    with Softrnicd(("name=f,count=3,wire=switch:hub,mac=02:00:00:00:00:fe",), count=3) as daemon:
+        with Testpmd(daemon.vdevs()[1:]) as testpmd:
+            testpmd.prompt()
+            for port, tail in ((0, "00:FF"), (1, "01:00")):
+                assert f"02:00:00:00:{tail}" in testpmd.do(f"show port info {port}")
+                testpmd.wait_link(port, "up")
+            check_exact(forward(testpmd))
+            testpmd.quit()
+            assert not testpmd.complaints()
+        daemon.stop()
+
+
 def test_devargs_of_the_embedded_device_are_refused():
     with Softrnicd() as daemon, Testpmd(daemon.vdevs(",wire=loop")) as testpmd:
         testpmd.prompt()

@@ -4,15 +4,21 @@
 import os
 import subprocess
 
-from daemon.softrnicd import Softrnicd
+import pytest
+
+from daemon.softrnicd import PAIR, Softrnicd
 
 PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "e2e", "e2e_rdma_matrix")
 DOCUMENT = os.path.join(os.environ["RDMAPMD_SOURCE"], "doc", "features", "rdma_operations.md")
 
 
-def test_two_processes():
-    with Softrnicd() as daemon:
-        first, second = daemon.sockets
+@pytest.mark.parametrize("devices,count", [
+    pytest.param(PAIR, 2, id="pair"),
+    pytest.param(("name=f,count=3,wire=switch:hub",), 3, id="switch", marks=pytest.mark.long),
+])
+def test_two_processes(devices, count):
+    with Softrnicd(devices, count=count) as daemon:
+        first, second = daemon.sockets[:2]
         done = subprocess.run([PROGRAM, f"socket={first}", f"peer:socket={second}"], text=True,
                               timeout=900, capture_output=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr + daemon.text()

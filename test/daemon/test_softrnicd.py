@@ -99,7 +99,7 @@ def test_help_has_examples():
     (["--dir"], "--dir wants a value"),
     (["--device"], "--device wants a value"),
     (["--device", "foo=1"],
-     "there are name socket wire rx_pcap tx_pcap mac like id drop dup reorder corrupt delay rule bytes seed health bf quirks"),
+     "there are name count socket wire rx_pcap tx_pcap mac like id drop dup reorder corrupt delay rule bytes seed health bf quirks"),
     (["--device", "name"], "not KEY=VALUE"),
     (["--device", "name=a,,bf=1"], "not KEY=VALUE"),
     (["--device", "name=a,name=b"], "twice"),
@@ -144,7 +144,19 @@ def test_help_has_examples():
     (["--log-level", "loud"], "error, warning, info, debug"),
     (["--", "-l", "0"], "EAL option -l: there is one thread"),
     (["--", "--no-huge", "--main-lcore=1"], "EAL option --main-lcore=1: there is one thread"),
-    (["--device", "bf=1"] * 17, "more than 16 devices"),
+    (["--device", "count=0"], "a number of devices, 1 to 64"),
+    (["--device", "count=65"], "a number of devices, 1 to 64"),
+    (["--device", "count=-1"], "a number of devices, 1 to 64"),
+    (["--device", "count=2x"], "a number of devices, 1 to 64"),
+    (["--device", "count="], "a number of devices, 1 to 64"),
+    (["--device", "count=2,count=2"], "twice"),
+    (["--device", "count=2,socket=x"], "not for count="),
+    (["--device", "wire=pcap,tx_pcap=x,count=2"], "not for count="),
+    (["--device", "name=" + "x" * 63 + ",count=2"], "too long"),
+    (["--device", "mac=02:00:00:ff:ff:ff,count=2"], "no room for count="),
+    (["--device", "count=60", "--device", "count=5"], "more than 64 devices"),
+    (["--device", "name=f,count=2", "--device", "name=f1"], "two devices"),
+    (["--device", "bf=1"] * 65, "more than 64 devices"),
 ])
 def test_usage_errors(args, said):
     done = run(*args)
@@ -256,6 +268,23 @@ def test_signals_end_it_and_its_sockets(folder, number):
             assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
         assert daemon.end(number) == 0, daemon.log
         assert os.listdir(folder) == []
+
+
+def test_count_makes_devices_with_numbers(folder):
+    with Daemon("--dir", folder, "--device", "name=f,count=3,wire=switch:hub", "--device", "wire=switch:hub",
+                "--device", "count=2,bf=1", ready=6) as daemon:
+        assert daemon.sockets == [f"{folder}/{name}.sock" for name in ("f0", "f1", "f2", "rnic3", "rnic4", "rnic5")]
+        for path in daemon.sockets:
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(path)
+        assert daemon.end() == 0, daemon.log
+        assert os.listdir(folder) == []
+
+
+def test_there_may_be_64_devices(folder):
+    with Daemon("--dir", folder, "--device", "name=f,count=64,wire=switch:hub", ready=64) as daemon:
+        assert daemon.sockets == [f"{folder}/f{number}.sock" for number in range(64)]
+        assert daemon.end() == 0, daemon.log
 
 
 def test_default_folder(room):
