@@ -50,20 +50,11 @@ poll_commands(struct softrnic *dev)
 
 /*
  * The parts of a device's round. Each may end with a unit that takes milliseconds, so the time of a round may be over before all
- * parts were polled (work.h). The next round then begins with the parts that were left out.
+ * parts were polled (work.h). The next round then begins with the parts that were left out; the device is busy, so its host does
+ * not sleep before that.
  */
-enum part {
-	PART_COMMANDS,
-	PART_SQS,
-	PART_QPS,
-	PART_WIRE,
-	PART_EVENTS,
-	PARTS,
-};
-
-/* The device is busy, so its host does not sleep before the next round. */
 static __attribute__((noinline)) unsigned int
-poll_round_ends(struct softrnic *dev, enum part next, unsigned int done)
+poll_round_ends(struct softrnic *dev, enum softrnic_part next, unsigned int done)
 {
 	dev->round_cut = true;
 	dev->next_part = (uint8_t)next;
@@ -78,16 +69,16 @@ poll_queues(struct softrnic *dev)
 	unsigned int done = softrnic_doorbells_poll(dev);
 
 	if (softrnic_round_is_over(dev))
-		return poll_round_ends(dev, PART_QPS, done);
+		return poll_round_ends(dev, SOFTRNIC_PART_QPS, done);
 	if (softrnic_qps_wait(dev)) {
 		done += softrnic_qps_poll(dev);
 		if (softrnic_round_is_over(dev))
-			return poll_round_ends(dev, PART_WIRE, done);
+			return poll_round_ends(dev, SOFTRNIC_PART_WIRE, done);
 	}
 	if (poll_wire_is_polled(dev)) {
 		done += softrnic_wire_poll(dev);
 		if (softrnic_round_is_over(dev))
-			return poll_round_ends(dev, PART_EVENTS, done);
+			return poll_round_ends(dev, SOFTRNIC_PART_EVENTS, done);
 	}
 	if (done > 0)
 		dev->quiet_polls = 0;
@@ -95,14 +86,14 @@ poll_queues(struct softrnic *dev)
 }
 
 static unsigned int
-poll_part(struct softrnic *dev, enum part part)
+poll_part(struct softrnic *dev, enum softrnic_part part)
 {
 	switch (part) {
-	case PART_COMMANDS: return poll_commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
-	case PART_SQS: return softrnic_doorbells_poll(dev);
-	case PART_QPS: return softrnic_qps_wait(dev) ? softrnic_qps_poll(dev) : 0;
-	case PART_WIRE: return poll_wire_is_polled(dev) ? softrnic_wire_poll(dev) : 0;
-	case PART_EVENTS:
+	case SOFTRNIC_PART_COMMANDS: return poll_commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
+	case SOFTRNIC_PART_SQS: return softrnic_doorbells_poll(dev);
+	case SOFTRNIC_PART_QPS: return softrnic_qps_wait(dev) ? softrnic_qps_poll(dev) : 0;
+	case SOFTRNIC_PART_WIRE: return poll_wire_is_polled(dev) ? softrnic_wire_poll(dev) : 0;
+	case SOFTRNIC_PART_EVENTS:
 		softrnic_share_begin(dev, 0);
 		poll_events(dev);
 		return 0;
@@ -114,21 +105,22 @@ poll_part(struct softrnic *dev, enum part part)
 static __attribute__((noinline)) unsigned int
 poll_all(struct softrnic *dev)
 {
-	const unsigned int first = dev->round_cut ? dev->next_part : PART_COMMANDS;
+	const unsigned int first = dev->round_cut ? dev->next_part : SOFTRNIC_PART_COMMANDS;
 	unsigned int done = 0;
 
 	dev->round_cut = false;
 	/* The first reading of the clock, for parts that do not read it. */
-	if (first != PART_COMMANDS)
+	if (first != SOFTRNIC_PART_COMMANDS)
 		softrnic_share_begin(dev, softrnic_now_ns() + SOFTRNIC_SHARE_NS);
-	for (unsigned int i = first; i < first + PARTS && !dev->dead; i++) {
+	for (unsigned int i = first; i < first + SOFTRNIC_PARTS && !dev->dead; i++) {
 		/* Events of this round follow when all devices were polled. */
 		if (dev->state != SOFTRNIC_HCA_READY ||
-		    (first == PART_COMMANDS && i == PART_EVENTS))
+		    (first == SOFTRNIC_PART_COMMANDS && i == SOFTRNIC_PART_EVENTS))
 			break;
-		done += poll_part(dev, (enum part)(i % PARTS));
+		done += poll_part(dev, (enum softrnic_part)(i % SOFTRNIC_PARTS));
 		if (softrnic_round_is_over(dev))
-			return poll_round_ends(dev, (enum part)((i + 1) % PARTS), done);
+			return poll_round_ends(dev, (enum softrnic_part)((i + 1) % SOFTRNIC_PARTS),
+					       done);
 	}
 	if (done > 0)
 		dev->quiet_polls = 0;

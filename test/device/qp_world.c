@@ -70,10 +70,11 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 	struct qw_end *end = &qw->memory[index];
 	struct softrnic_conf device = {
 		.name = names[index],
-		.wire = conf->through_switch ? "switch:qw"
-			: conf->pair	     ? "pair:qw"
-			: conf->outside	     ? "pcap"
-					     : "loop",
+		.wire = conf->wires[index] != NULL ? conf->wires[index]
+			: conf->through_switch	   ? "switch:qw"
+			: conf->pair		   ? "pair:qw"
+			: conf->outside		   ? "pcap"
+						   : "loop",
 		.tx_pcap = conf->outside ? "/dev/null" : NULL,
 		.mac = { 2, 0, 0, 0, 0, (uint8_t)(index + 1) },
 		.seed = conf->seed != 0 ? conf->seed + index : 0,

@@ -22,6 +22,16 @@ enum softrnic_hca_state {
 	SOFTRNIC_HCA_READY,   /* after INIT_HCA: everything else */
 };
 
+/* The parts of a device's round, in their order (poll.c). */
+enum softrnic_part {
+	SOFTRNIC_PART_COMMANDS,
+	SOFTRNIC_PART_SQS,
+	SOFTRNIC_PART_QPS,
+	SOFTRNIC_PART_WIRE,
+	SOFTRNIC_PART_EVENTS,
+	SOFTRNIC_PARTS,
+};
+
 /* Beside the 32 command slots: quirks are to be polled in each round. As a bit of the doorbell this costs other devices nothing. */
 #define SOFTRNIC_BELL_QUIRKS (UINT64_C(1) << 32)
 
@@ -42,7 +52,7 @@ struct softrnic {
 	bool dead;	   /* fatal fault: executes nothing */
 	bool leaving;	   /* objects are being dropped, and nothing else is done */
 	bool round_cut;	   /* the last round ended before all parts had their turn: see poll.c */
-	uint8_t next_part; /* ... and the next one begins here */
+	uint8_t next_part; /* ... and the next one begins here: enum softrnic_part */
 	uint64_t dma_generation;
 	uint32_t quiet_polls; /* since the last one with work */
 	uint32_t open_rqs;    /* receive queues that have left RST */
@@ -60,7 +70,10 @@ struct softrnic {
 	TAILQ_HEAD(softrnic_qp_list, softrnic_qp) active_qps;
 	struct softrnic_qp_list swept_qps, timed_qps;
 	struct softrnic_qp_watch qp_watch;
-	/* no deadline of theirs is before this one, but for those of the timed_left that are still to be looked at */
+	/*
+	 * no deadline of theirs is before this one, but for those of the timed_left that are still to be looked at; 0 while the
+	 * wire is full
+	 */
 	uint64_t qps_deadline;
 	uint32_t timed_count, timed_left; /* of timed_qps, which begins with those */
 	uint64_t qps_memory;		  /* bytes: see SOFTRNIC_QP_MEMORY */
@@ -126,6 +139,8 @@ struct softrnic {
 	/* The device at the other end of the wire, where that is one of ours: itself for a loop; NULL: none */
 	struct softrnic *peer;
 	bool wire_full; /* it takes no frame now: one that is sent is an error of the port */
+	/* dev->now when queue pairs began to wait for it, see engine/qp_poll.c; 0: they do not */
+	uint64_t wire_waits_from;
 	struct softrnic_faults *faults; /* wire/held.h */
 
 	const struct softrnic_like *like; /* and what follows from it (like.h) */

@@ -22,4 +22,7 @@
 /* READs and atomics of a queue pair that wait for an answer; of its peer that are remembered. */
 #define SOFTRNIC_LOG_MAX_RD_ATOMIC 4
 
+/* More work than queue pairs ever have in a poll: it ends. Some can be added to it. */
+#define SOFTRNIC_QPS_WORK_ENOUGH 0x7fffffffu
+
 #endif

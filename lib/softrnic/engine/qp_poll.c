@@ -33,6 +33,8 @@
  */
 #define QPS_WORK_PACKET 512
 #define QPS_WORK_MAX	(512u << 10)
+/* A wire that takes nothing for so long has stopped: it loses what is sent, and those who wait for answers find out. */
+#define QPS_WIRE_WAIT_NS UINT64_C(10000000)
 
 static void
 qp_event(struct roce_qp *roce, enum rnic_event event)
@@ -166,6 +168,24 @@ qp_prefetch(const struct softrnic_qp *qp)
 		__builtin_prefetch(line, 1);
 }
 
+/*
+ * The wire is full: nobody has a turn, so that nothing is lost, and the next round begins with queue pairs, before others fill
+ * what has become free.
+ */
+static __attribute__((noinline)) bool
+qps_wait_for_wire(struct softrnic *dev)
+{
+	if (!dev->wire_full)
+		return false;
+	if (dev->wire_waits_from == 0)
+		dev->wire_waits_from = dev->now;
+	if (dev->now - dev->wire_waits_from >= QPS_WIRE_WAIT_NS)
+		return false;
+	dev->round_cut = true;
+	dev->next_part = SOFTRNIC_PART_QPS;
+	return true;
+}
+
 unsigned int
 softrnic_qps_poll(struct softrnic *dev)
 {
@@ -180,8 +200,11 @@ softrnic_qps_poll(struct softrnic *dev)
 		return 0;
 	now = softrnic_now_ns();
 	dev->now = now - dev->power_on_ns;
-	if (unlikely(dev->now >= dev->qps_deadline || dev->timed_left > 0))
+	if (unlikely(dev->now >= dev->qps_deadline || dev->timed_left > 0)) {
+		if (qps_wait_for_wire(dev))
+			return 1;
 		qps_expire(dev);
+	}
 	softrnic_share_begin(dev, now + SOFTRNIC_SHARE_NS);
 	dev->qps_work = 0;
 	last = TAILQ_LAST(&dev->active_qps, softrnic_qp_list);

@@ -594,6 +594,7 @@ static void
 port_close(struct softrnic *dev)
 {
 	dev->wire_full = false;
+	dev->wire_waits_from = 0;
 }
 
 const struct softrnic_wire_ops softrnic_wire_port = {

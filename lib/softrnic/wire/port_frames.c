@@ -14,13 +14,24 @@
 
 #define PORT_STALE 8192 /* at most so many old frames are thrown away in a poll */
 
+/* Queue pairs wait then, and look again in each poll (engine/qp_poll.c). */
+static void
+port_set_full(struct softrnic *dev, bool full)
+{
+	dev->wire_full = full;
+	if (full)
+		dev->qps_deadline = 0;
+	else
+		dev->wire_waits_from = 0;
+}
+
 void
 softrnic_wire_port_make_room(struct port_wire *wire)
 {
 	if (wire->spare_count == 0 &&
 	    rte_pktmbuf_alloc_bulk(wire->pool, wire->spare, PORT_BURST) == 0)
 		wire->spare_count = PORT_BURST;
-	wire->dev->wire_full = wire->spare_count == 0 || wire->tx_count == PORT_BURST;
+	port_set_full(wire->dev, wire->spare_count == 0 || wire->tx_count == PORT_BURST);
 }
 
 static unsigned int
@@ -92,7 +103,7 @@ softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame
 
 	if (unlikely(wire->idle) && wire->stage == PORT_LIVE && port_is_used(dev))
 		port_wake(wire);
-	/* Only a frame that the faults had kept or doubled comes here then. */
+	/* Only a frame that the faults had kept or doubled comes here then, and what queue pairs send into a wire that stopped. */
 	if (unlikely(wire->idle || dev->wire_full)) {
 		dev->stats.wire_dropped++;
 		return;
@@ -181,5 +192,5 @@ softrnic_wire_port_let_go(struct port_wire *wire, enum port_stage stage)
 	wire->stage = stage;
 	wire->up = false;
 	wire->idle = true;
-	wire->dev->wire_full = false;
+	port_set_full(wire->dev, false);
 }

@@ -6,6 +6,8 @@
  * go as the bytes of a frame.
  */
 #include "softrnic/base/random.h"
+#include "softrnic/base/sizes.h"
+#include "softrnic/base/work.h"
 #include "softrnic/rocev2/encode.h"
 #include "softrnic/wire/held.h"
 #include "softrnic/wire/roce.h"
@@ -56,6 +58,19 @@ softrnic_roce_bytes(struct softrnic *dev, const struct softrnic_roce_frame *fram
 	bytes->pieces[0].iov_len = bytes->length;
 }
 
+/*
+ * It took the last frame that it has room for: what is sent behind it would be lost. The poll of queue pairs ends here, and goes
+ * on with the next one of them when there is room.
+ */
+static __attribute__((noinline)) void
+roce_wire_is_full(struct softrnic *dev)
+{
+	if (dev->budget->qp_packets == NULL)
+		return;
+	*dev->budget->qp_packets = 0;
+	dev->qps_work = SOFTRNIC_QPS_WORK_ENOUGH;
+}
+
 static void
 roce_send_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
@@ -65,6 +80,8 @@ roce_send_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 	if (unlikely(frame->corrupt))
 		roce_damage(dev, frame);
 	softrnic_wire_send(dev, &bytes);
+	if (unlikely(dev->wire_full))
+		roce_wire_is_full(dev);
 }
 
 /* Not to the device itself, nor to the one at the other end of a cable. */
