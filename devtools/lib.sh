@@ -10,7 +10,7 @@ packages_build=(gcc libc6-dev meson ninja-build pkg-config dpkg-dev
 packages_run=(dpdk-dev libhugetlbfs-bin)
 # libsystemd-dev: static DPDK programs link with it, by libpcap's and dbus' lists, which do not depend on it.
 packages_test=(libcmocka-dev python3-pytest python3-scapy clang libclang-rt-dev llvm make
-	libsystemd-dev iproute2)
+	libsystemd-dev iproute2 tshark)
 # For virtual machines (devtools/guest/); QEMU and their kernels are unpacked into a cache, not installed.
 packages_guest=(busybox-static kmod zstd ethtool)
 packages_check=(git clang clang-format doxygen shellcheck)

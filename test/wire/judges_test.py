@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What two of our devices say to each other, judged by others: tshark, zlib, and a judge of the protocol."""
+
+import collections
+import dataclasses
+import json
+import subprocess
+
+import pytest
+
+from e2e import captures
+from size import DEFAULT, FULL
+from wire import capture_text, judges_flow, judges_frames
+from wire.capture_text import CHECKS, PROGRAM
+from wire.judges_frames import AETH, ATOMIC_ACK, ATOMIC_ETH, IMM, RETH
+
+SEEDS = 1000 if FULL else 12 if DEFAULT else 50
+FIELDS = ("_ws.malformed", "_ws.expert.message", "frame.protocols", "vlan.id", "ip.dsfield.ecn", "infiniband.bth.opcode",
+          "infiniband.bth.se", "infiniband.bth.padcnt", "infiniband.bth.destqp", "infiniband.bth.a", "infiniband.bth.psn",
+          "infiniband.reth.va", "infiniband.reth.r_key", "infiniband.reth.dmalen", "infiniband.aeth.syndrome",
+          "infiniband.aeth.msn", "infiniband.atomiceth.swapdt", "infiniband.atomiceth.cmpdt",
+          "infiniband.atomicacketh.origremdt", "infiniband.immdt", "infiniband.invariant.crc")
+
+
+def run(**options):
+    """What wire_capture says."""
+    done = subprocess.run([PROGRAM, *(f"{key}={value}" for key, value in options.items())], stdout=subprocess.PIPE, text=True,
+                          timeout=300, check=True)
+    return json.loads(done.stdout)
+
+
+WAYS = {"ipv4": {}, "ipv6": {"ipv6": 1}, "ipv4-vlan": {"vlan": 5}, "ipv6-vlan": {"ipv6": 1, "vlan": 4094}}
+
+
+@pytest.fixture(name="kinds", scope="module", params=WAYS)
+def fixture_kinds(request, tmp_path_factory):
+    """(the way, the capture) of every kind of packet, over each kind of address."""
+    way = WAYS[request.param]
+    path = tmp_path_factory.mktemp("kinds") / f"{request.param}.pcap"
+    run(kinds=1, arrived=path, **way)
+    return way, path
+
+
+def test_every_kind_is_in_the_capture(kinds):
+    way, path = kinds
+    seen, naks, padding = set(), set(), set()
+    for frame in captures.read(path)[0]:
+        packet = judges_frames.parse(frame)
+        assert packet is not None, frame.hex()
+        assert packet.vlan == way.get("vlan") and packet.ip == (6 if "ipv6" in way else 4)
+        seen.add(packet.opcode)
+        padding.add(packet.padding)
+        if packet.name == "ACKNOWLEDGE":
+            naks.add((packet.kind, packet.value if packet.kind == judges_frames.NAK else None))
+    assert seen == set(judges_frames.RC)
+    assert naks == {(0, None), (1, None), (3, 0), (3, 1), (3, 2), (3, 3)}
+    assert padding == {0, 1, 2, 3}
+
+
+def test_the_icrc_of_each_is_zlibs(kinds):
+    for frame in captures.read(kinds[1])[0]:
+        _, ip = judges_frames.datagram(frame)
+        assert judges_frames.icrc(ip) == ip[-4:], frame.hex()
+
+
+def dissected(path):
+    """What tshark says of each frame: {field: text}."""
+    command = ["tshark", "-n", "-r", path, "-T", "fields", "-E", "occurrence=f", *CHECKS]
+    for field in FIELDS:
+        command += ["-e", field]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    lines = done.stdout.splitlines()
+    return [dict(zip(FIELDS, line.split("\t"))) for line in lines]
+
+
+def expected(packet):
+    """Those numbers of a frame that tshark has fields for."""
+    said = {"opcode": packet.opcode, "se": packet.solicited, "padcnt": packet.padding, "destqp": packet.qpn,
+            "a": packet.ack_request, "psn": packet.psn}
+    said = {f"bth.{key}": int(value) for key, value in said.items()}
+    headers = packet.headers
+    if RETH in headers:
+        said |= {"reth.va": headers[RETH] >> 64, "reth.r_key": headers[RETH] >> 32 & 0xffffffff,
+                 "reth.dmalen": headers[RETH] & 0xffffffff}
+    if ATOMIC_ETH in headers:
+        said |= {"reth.va": headers[ATOMIC_ETH] >> 160, "reth.r_key": headers[ATOMIC_ETH] >> 128 & 0xffffffff,
+                 "atomiceth.swapdt": headers[ATOMIC_ETH] >> 64 & (1 << 64) - 1,
+                 "atomiceth.cmpdt": headers[ATOMIC_ETH] & (1 << 64) - 1}
+    if AETH in headers:
+        said |= {"aeth.syndrome": headers[AETH] >> 24, "aeth.msn": headers[AETH] & 0xffffff}
+    if ATOMIC_ACK in headers:
+        said["atomicacketh.origremdt"] = headers[ATOMIC_ACK]
+    if IMM in headers:
+        said["immdt"] = headers[IMM]
+    return said
+
+
+def test_tshark_dissects_them_all(kinds):
+    way, path = kinds
+    frames = captures.read(path)[0]
+    lines = dissected(path)
+    assert len(lines) == len(frames)
+    for frame, fields in zip(frames, lines):
+        packet = judges_frames.parse(frame)
+        assert fields["_ws.malformed"] == "" and fields["_ws.expert.message"] == "", fields
+        ip = "ipv6" if "ipv6" in way else "ip"
+        tag = "vlan:ethertype:" if "vlan" in way else ""
+        assert fields["frame.protocols"].startswith(f"eth:ethertype:{tag}{ip}:udp:infiniband"), fields
+        assert fields["vlan.id"] == str(way.get("vlan", ""))
+        found = {key.removeprefix("infiniband."): int(text, 16 if key.endswith("immdt") else 0) for key, text in fields.items()
+                 if key.startswith("infiniband.") and text != "" and not key.endswith("crc")}
+        assert found == expected(packet), (found, expected(packet))
+        assert int(fields["infiniband.invariant.crc"], 0) == int.from_bytes(frame[-4:], "big")
+
+
+def test_the_document_has_these_captures():
+    """`test/wire/capture_text.py --write` makes it so."""
+    assert capture_text.document() == capture_text.written()
+
+
+# ---- The protocol ----
+
+FAULTS = {
+    "good": {"drop": 0},
+    "loss": {"drop": 20000}, "much-loss": {"drop": 80000, "retry": 7}, "duplicates": {"dup": 50000},
+    "reordering": {"reorder": 50000}, "corruption": {"corrupt": 30000},
+    "everything": {"drop": 10000, "dup": 10000, "reorder": 20000, "corrupt": 10000},
+    "one-way": {"drop": 30000, "reorder": 30000, "one": 1}, "late-receives": {"drop": 10000, "late": 1},
+    "few-tries": {"drop": 150000, "retry": 1},
+}
+
+# What each of them must have led to, over all seeds.
+HAPPENS = {"loss": ("naks", "local_ack_timeout_err", "implied_nak_seq_err"), "duplicates": ("duplicate_request",),
+           "reordering": ("naks", "closed"), "late-receives": ("out_of_buffer",), "few-tries": ("errors",)}
+
+
+def recorded(folder, seed, faults, **more):
+    """(packets that were sent and that arrived, in the order of time, how many arrived that are none, what is said of it)"""
+    paths = {"sent": folder / "sent.pcap", "arrived": folder / "arrived.pcap"}
+    # A fault that never strikes, so that what is sent is seen before any could.
+    told = run(seed=seed, **paths, **{"drop": 1, **{key: value for key, value in faults.items() if value or key != "drop"}},
+               **more)
+    events, damaged = [], 0
+    for way, path in paths.items():
+        for frame, time in zip(*captures.read(path)):
+            packet = judges_frames.parse(frame, time)
+            damaged += packet is None or not packet.icrc_good
+            if packet is not None:
+                events.append(dataclasses.replace(packet, sent=way == "sent"))
+    return sorted(events, key=lambda packet: packet.time), damaged, told
+
+
+def ends_of(told):
+    gids = [bytes.fromhex(end["gid"]) for end in told["ends"]]
+    return [gid[12:] if gid.startswith(b"\0" * 10 + b"\xff\xff") else gid for gid in gids]
+
+
+COUNTERS = ("rx_write_requests", "rx_read_requests", "rx_atomic_requests", "out_of_buffer", "out_of_sequence",
+            "duplicate_request", "rnr_nak_retry_err", "packet_seq_err", "implied_nak_seq_err", "local_ack_timeout_err")
+
+
+def check_counters(counts, told):
+    """What the devices counted is what the packets say."""
+    for end, said in zip(ends_of(told), told["ends"]):
+        for name in COUNTERS:
+            wanted = counts[end][name]
+            if said["state"] != 6:
+                assert said[name] == wanted, (name, said[name], wanted)
+            else:
+                # When it gave up is not seen: the last time that no answer came nothing was repeated, and then it was deaf.
+                assert said[name] <= wanted + (name == "local_ack_timeout_err"), (name, said[name], wanted)
+
+
+def check_frames(events, damaged, told):
+    sent, arrived = (collections.Counter(packet.source for packet in events if packet.sent == way) for way in (True, False))
+    total = collections.Counter()
+    for end, said in zip(ends_of(told), told["ends"]):
+        assert said["tx_packets"] == sent[end]
+        for name in ("rx_packets", "wire_dropped", "wire_duplicated", "wire_corrupted", "roce_icrc_errors", "roce_malformed"):
+            total[name] += said[name]
+    assert total["wire_corrupted"] == total["roce_icrc_errors"] + total["roce_malformed"] == damaged
+    assert total["rx_packets"] == sum(sent.values()) - total["wire_dropped"] + total["wire_duplicated"]
+    # Those that are no packets are not among the events.
+    assert 0 <= total["rx_packets"] - sum(arrived.values()) <= damaged
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_gaps_answers_and_repetitions_are_as_the_protocol_says(tmp_path, name):
+    """Each gap one NAK, from whose PSN the requester goes on; no more tries than allowed; the devices count what happened."""
+    happened = collections.Counter()
+    for seed in range(1, SEEDS + 1):
+        events, damaged, told = recorded(tmp_path, seed, FAULTS[name])
+        counts = judges_flow.judge(events, *ends_of(told), told)
+        check_counters(counts, told)
+        check_frames(events, damaged, told)
+        happened.update(sum(counts.values(), collections.Counter()))
+        happened["errors"] += sum(end["state"] == 6 for end in told["ends"])
+    assert all(happened[counter] > 0 for counter in HAPPENS.get(name, ())), happened
+
+
+def broken(events, told):
+    judges_flow.judge(events, *ends_of(told), told)
+
+
+def test_the_judge_sees_what_is_wrong(tmp_path):
+    """Each rule, broken by hand in a capture that keeps them all."""
+    seed = 1
+    while True:
+        events, _, told = recorded(tmp_path, seed, FAULTS["loss"])
+        naks = [packet for packet in events if packet.sent and packet.name == "ACKNOWLEDGE" and packet.syndrome == 0x60]
+        if naks:
+            break
+        seed += 1
+    broken(events, told)
+    nak = events.index(naks[0])
+    requests = [i for i, packet in enumerate(events) if packet.sent and not packet.is_response]
+    acks = [i for i, packet in enumerate(events) if packet.sent and packet.name == "ACKNOWLEDGE" and packet.kind == 0]
+    again = next(i for i in requests if i > nak and events[i].source == naks[0].destination and
+                 events[i].psn == naks[0].psn)
+
+    def changed(i, **fields):
+        return events[:i] + [dataclasses.replace(events[i], **fields)] + events[i + 1:]
+
+    msn = {AETH: events[acks[0]].headers[AETH] ^ 1}
+    for what, wrong in {
+            "a gap that nobody tells of": events[:nak] + events[nak + 1:],
+            "told of twice": events[:nak + 1] + events[nak:],
+            "told of as another": changed(nak, psn=(naks[0].psn + 1) % judges_frames.PSNS),
+            "repeated from elsewhere": changed(again, psn=(naks[0].psn + 1) % judges_frames.PSNS),
+            "a PSN left out": changed(requests[3], psn=(events[requests[3]].psn + 5) % judges_frames.PSNS),
+            "an ACK of what did not come": changed(acks[0], psn=(events[acks[0]].psn + 1) % judges_frames.PSNS),
+            "another number of messages": changed(acks[0], headers=msn)}.items():
+        with pytest.raises(judges_flow.Verdict):
+            broken(wrong, told)
+            pytest.fail(what)
+    with pytest.raises(judges_flow.Verdict):
+        broken(events, {**told, "retry": 0})
