@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scapy as the peer of one of our queue pairs: layers of RoCEv2's headers, and ICRCs by zlib."""
+
+import dataclasses
+import json
+import os
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+
+from scapy.contrib.roce import AETH, BTH
+from scapy.fields import BitField, XIntField, XLongField
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Packet, Raw
+
+from e2e.testpmd import PATIENCE, plugin
+from wire import judges_frames
+
+PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "wire", "wire_peer_end")
+ETH_P_ALL = 3
+MAC = "02:00:00:00:00:99"
+OURS, PEERS = ("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2")
+QPN, PSN = 0x99, 0xfffffe
+READ_MIDDLE, ATOMIC_ACKNOWLEDGE = 0x0e, 0x12
+
+
+class RETH(Packet):
+    """RDMA extended transport header."""
+
+    name = "RETH"
+    fields_desc = [XLongField("va", 0), XIntField("rkey", 0), BitField("length", 0, 32)]
+
+
+class AtomicETH(Packet):
+    """What an atomic asks."""
+
+    name = "AtomicETH"
+    fields_desc = [XLongField("va", 0), XIntField("rkey", 0), XLongField("swap_add", 0), XLongField("compare", 0)]
+
+
+class AtomicAckETH(Packet):
+    """What was there."""
+
+    name = "AtomicAckETH"
+    fields_desc = [XLongField("original", 0)]
+
+
+class DETH(Packet):
+    """Datagram extended transport header."""
+
+    name = "DETH"
+    fields_desc = [XIntField("qkey", 0), BitField("reserved", 0, 8), BitField("source_qpn", 0, 24)]
+
+
+class ImmDt(Packet):
+    """Immediate data."""
+
+    name = "ImmDt"
+    fields_desc = [XIntField("immediate", 0)]
+
+
+class IETH(Packet):
+    """The key that a SEND invalidates."""
+
+    name = "IETH"
+    fields_desc = [XIntField("rkey", 0)]
+
+
+def with_icrc(frame):
+    """A frame's bytes, whose last four are the ICRC's room: with it."""
+    _, ip = judges_frames.datagram(frame)
+    end = len(frame) - 4
+    assert frame.endswith(ip[-4:])
+    return frame[:end] + judges_frames.icrc(ip)
+
+
+class End:
+    """Our end, as a process of its own on the interface va. Use as a context."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="rnic-peer-")
+        prefix = f"rnic-peer-{os.getpid()}"
+        lcores = "--lcores=0@(0-1)" if os.cpu_count() > 1 else "--lcores=0@0"
+        command = [PROGRAM, "-d", plugin(), lcores, "--no-pci", "--no-huge", "-m128", "--log-level=lib.*:4",
+                   f"--file-prefix={prefix}",
+                   "--vdev=net_rnic0,wire=port:net_af_packet0," + "ip=" + "+".join(OURS), "--vdev=net_af_packet0,iface=va"]
+        env = dict(os.environ, RUNTIME_DIRECTORY=self.folder)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+        self.said = b""
+        self.telemetry = None
+        self.mac = self.address = self.rkey = self.bytes = None
+
+    def __enter__(self):
+        try:
+            words = self.do("who").split()
+            self.mac = ":".join(words[1][i:i + 2] for i in range(0, 12, 2))
+            self.address, self.bytes, self.rkey = (int(words[i]) for i in (3, 5, 7))
+            path = next(os.path.join(folder, "dpdk_telemetry.v2") for folder, _, files in os.walk(self.folder)
+                        if "dpdk_telemetry.v2" in files)
+            self.telemetry = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self.telemetry.connect(path)
+            self.telemetry.recv(65536)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *error):
+        if self.telemetry is not None:
+            self.telemetry.close()
+        if self.process.poll() is None:
+            try:
+                self.process.stdin.write(b"quit\n")
+                self.process.stdin.flush()
+                self.process.wait(PATIENCE)
+            except (BrokenPipeError, subprocess.TimeoutExpired):
+                self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def do(self, order):
+        """The answer to an order."""
+        self.process.stdin.write(order.encode() + b"\n")
+        self.process.stdin.flush()
+        end = time.monotonic() + PATIENCE
+        while b"\n" not in self.said:
+            assert select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0], f"no answer to {order}"
+            data = os.read(self.process.stdout.fileno(), 1 << 20)
+            assert data, f"it ended after {order}"
+            self.said += data
+        line, _, self.said = self.said.partition(b"\n")
+        answer = line.decode()
+        assert not answer.startswith("failed"), answer
+        return answer
+
+    def counters(self):
+        """All that the device counts: of itself, and of queue pairs."""
+        both = {}
+        for name in ("softrnic", "counters"):
+            self.telemetry.send(f"/rnic/{name},net_rnic0".encode())
+            both |= json.loads(self.telemetry.recv(1 << 20))[f"/rnic/{name}"]
+        return both
+
+
+def gid_of(address):
+    if ":" in address:
+        return socket.inet_pton(socket.AF_INET6, address)
+    return b"\0" * 10 + b"\xff\xff" + socket.inet_aton(address)
+
+
+class Peer:
+    """The other end, on the interface vb: frames out and in, and a queue pair's PSN."""
+
+    def __init__(self, end, ipv6=False, mtu=1024):
+        self.end, self.ipv6, self.mtu = end, ipv6, mtu
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        self.socket.bind(("vb", ETH_P_ALL))
+        self.psn = self.qpn = None
+        self.meet()
+
+    def close(self):
+        self.socket.close()
+
+    def meet(self):
+        """A new connection."""
+        answer = self.end.do(f"meet {QPN} {PSN} {gid_of(PEERS[self.ipv6]).hex()} {MAC.replace(':', '')} {self.mtu}")
+        self.qpn, self.psn = int(answer.split()[1]), PSN
+
+    def build(self, opcode, *headers, payload=b"", vlan=None, source=None, destination=None, port=judges_frames.PORT, **bth):
+        """The bytes of a frame, with a good ICRC. `bth`: fields of the BTH that are not as usual."""
+        padding = -len(payload) % 4
+        bth = {"migreq": 1, "pkey": 0xffff, "dqpn": self.qpn, "psn": self.psn, "ackreq": 1, "padcount": padding, **bth}
+        layer = UDP(sport=0xc123, dport=port, chksum=0) / BTH(opcode=opcode, icrc=0, **bth)
+        for header in headers:
+            layer = layer / header
+        if payload:
+            layer = layer / Raw(payload + b"\0" * padding)
+        source, destination = source or PEERS[self.ipv6], destination or OURS[self.ipv6]
+        ip = IPv6(src=source, dst=destination) if self.ipv6 else IP(src=source, dst=destination, flags="DF")
+        ether = Ether(src=MAC, dst=self.end.mac)
+        if vlan is not None:
+            ether = ether / Dot1Q(vlan=vlan)
+        return with_icrc(bytes(ether / ip / layer))
+
+    def send(self, frame):
+        self.socket.send(frame)
+
+    def answer(self):
+        """The next frame that our end sends, whose ICRC must be right."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            assert select.select([self.socket], [], [], max(0, end - time.monotonic()))[0], "no answer"
+            frame, about = self.socket.recvfrom(65536)
+            if about[2] == socket.PACKET_OUTGOING:
+                continue
+            packet = judges_frames.parse(frame)
+            assert packet is not None and packet.icrc_good and packet.qpn == QPN, frame.hex()
+            assert frame[:6].hex() == MAC.replace(":", "")
+            return frame
+
+    def ask(self, opcode, *headers, psns=1, **more):
+        """The answer to a request, which has its first PSN."""
+        self.send(self.build(opcode, *headers, **more))
+        answer = told(self.answer())
+        assert answer.psn == self.psn
+        self.psn = (self.psn + psns) % judges_frames.PSNS
+        return answer
+
+
+@dataclasses.dataclass
+class Answer:
+    """What a frame of our end says, by scapy's layers."""
+
+    opcode: int
+    psn: int
+    syndrome: int = None
+    msn: int = None
+    original: int = None
+    payload: bytes = b""
+
+
+def told(frame):
+    _, ip = judges_frames.datagram(frame)
+    bth = Ether(frame)[UDP][BTH]
+    rest = ip[(20 if ip[0] >> 4 == 4 else 40) + 8 + 12:-4]
+    answer = Answer(bth.opcode, bth.psn)
+    if bth.opcode != READ_MIDDLE:
+        aeth = AETH(rest[:4])
+        answer.syndrome, answer.msn, rest = aeth.syndrome, aeth.msn, rest[4:]
+    if bth.opcode == ATOMIC_ACKNOWLEDGE:
+        answer.original, rest = AtomicAckETH(rest[:8]).original, rest[8:]
+    answer.payload = rest[:len(rest) - bth.padcount]
+    return answer
+
+
+def frames_of(data, mtu):
+    """A message's pieces."""
+    return [data[at:at + mtu] for at in range(0, len(data), mtu)] or [b""]
+
+
+def bad_ipv4_checksum(frame):
+    """The same with another header checksum; the ICRC does not cover it."""
+    return frame[:24] + struct.pack(">H", struct.unpack(">H", frame[24:26])[0] ^ 1) + frame[26:]
