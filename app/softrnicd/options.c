@@ -327,7 +327,7 @@ static const struct {
 	const char *name;
 	int (*parse)(struct device_options *device, const char *value);
 	const char *wanted; /* or what this says */
-	const char *(*says)(void);
+	const char *(*describe)(void);
 } keys[] = {
 	{ "name", parse_name, "1 to 63 letters, digits, '_', '-' or '.'" },
 	{ "count", parse_count, "a number of devices, 1 to 64" },
@@ -346,12 +346,12 @@ static const struct {
 	{ "reorder", parse_reorder, "parts per million, 0 to 1000000" },
 	{ "corrupt", parse_corrupt, "parts per million, 0 to 1000000" },
 	{ "delay", parse_delay, "microseconds, 0 to 10000000" },
-	{ "rule", parse_rule, .says = softrnic_rules_wanted },
+	{ "rule", parse_rule, .describe = softrnic_rules_wanted },
 	{ "bytes", parse_bytes, "0 or 1" },
 	{ "seed", parse_seed, "a number of 64 bits" },
 	{ "health", parse_health, "milliseconds, at least 1" },
 	{ "bf", parse_bf, "0 or 1" },
-	{ "quirks", parse_quirks, .says = softrnic_quirks_wanted },
+	{ "quirks", parse_quirks, .describe = softrnic_quirks_wanted },
 };
 
 static int
@@ -387,7 +387,7 @@ parse_pair(struct device_options *device, char *pair, unsigned int *seen)
 	*seen |= 1u << i;
 	if (keys[i].parse(device, value) != 0)
 		return usage_error("--device: %s=%s: wanted is %s", pair, value,
-				   keys[i].wanted != NULL ? keys[i].wanted : keys[i].says());
+				   keys[i].wanted != NULL ? keys[i].wanted : keys[i].describe());
 	return 0;
 }
 

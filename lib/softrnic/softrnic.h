@@ -120,7 +120,7 @@ bool softrnic_quirks_valid(const char *text);
 /**
  * The valid rules, for messages.
  *
- * @return A static string: a sentence that says how they are written.
+ * @return A static string: how they are written, as a sentence.
  */
 const char *softrnic_rules_wanted(void);
 
