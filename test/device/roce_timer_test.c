@@ -16,7 +16,7 @@ test_retries_run_out(void **state)
 	struct net_log log;
 
 	(void)state;
-	for (timeout = 1; timeout <= 31; timeout += 6) {
+	for (timeout = 1; timeout <= 31; timeout++) {
 		for (retry = 0; retry <= 7; retry++) {
 			struct net *net = net_create_logged(&log);
 			struct net_end *a = &net->ends[0];
