@@ -244,6 +244,15 @@ rnic_gid_set_ipv4(uint8_t gid[16], const uint8_t address[4])
 	memcpy(gid + 12, address, 4);
 }
 
+/* Are their first bits the same? */
+static inline bool
+rnic_gid_shares(const uint8_t a[16], const uint8_t b[16], unsigned int bits)
+{
+	const unsigned int bytes = bits / 8, rest = bits % 8;
+
+	return memcmp(a, b, bytes) == 0 && (rest == 0 || (a[bytes] ^ b[bytes]) >> (8 - rest) == 0);
+}
+
 /* Does it stand for one? */
 static inline bool
 rnic_gid_is_ipv4(const uint8_t gid[16])

@@ -16,7 +16,7 @@
 #include "log_private.h"
 #include "object_private.h"
 
-#define PORT_EVENTS (RDMAPMD_EVENT_GID_CHANGE - RDMAPMD_EVENT_PORT_ACTIVE + 1)
+#define PORT_EVENTS (RDMAPMD_EVENT_RESOLVED - RDMAPMD_EVENT_PORT_ACTIVE + 1)
 
 static struct rdmapmd_context_object *
 context_of(struct rdmapmd_object *object)

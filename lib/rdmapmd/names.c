@@ -74,6 +74,7 @@ rdmapmd_event_type_str(enum rdmapmd_event_type type)
 		[RDMAPMD_EVENT_PORT_ACTIVE] = "port active",
 		[RDMAPMD_EVENT_PORT_ERR] = "port error",
 		[RDMAPMD_EVENT_GID_CHANGE] = "GID table change",
+		[RDMAPMD_EVENT_RESOLVED] = "address resolved",
 		[RDMAPMD_EVENT_DEVICE_FATAL] = "local catastrophic error",
 	};
 

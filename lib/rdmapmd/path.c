@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Paths: what of one is wrong, and the MAC that it leads to. */
+/* Paths: what of one is wrong, and where it begins. */
 
 #include <errno.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "log_private.h"
 #include "object_private.h"
 #include "path_private.h"
+#include "resolve_private.h"
 
 int
 rdmapmd_path_check(const struct rdmapmd_context_object *context, const char *whose,
@@ -28,21 +29,6 @@ rdmapmd_path_check(const struct rdmapmd_context_object *context, const char *who
 		return 0;
 	RDMAPMD_LOG(ERR, context->device, "%s: path to the peer: %s", whose, why);
 	return -EINVAL;
-}
-
-/* The MAC in a link-local address that was made of one: EUI-64, RFC 4291, appendix A. */
-static bool
-mac_of_link_local(const union rdmapmd_gid *gid, uint8_t mac[6])
-{
-	static const uint8_t prefix[8] = { 0xfe, 0x80 };
-
-	if (memcmp(gid->raw, prefix, sizeof(prefix)) != 0 || gid->raw[11] != 0xff ||
-	    gid->raw[12] != 0xfe)
-		return false;
-	memcpy(mac, gid->raw + 8, 3);
-	memcpy(mac + 3, gid->raw + 13, 3);
-	mac[0] ^= 2;
-	return true;
 }
 
 /* Where the path begins: an address that is there, and of the same protocol as the peer's. */
@@ -80,16 +66,9 @@ rdmapmd_path_complete(struct rdmapmd_context_object *context, const char *whose,
 	static const uint8_t no_mac[6];
 	int rc = path_check_source(context, whose, path);
 
-	if (rc != 0 || memcmp(path->dmac, no_mac, sizeof(no_mac)) != 0 ||
-	    mac_of_link_local(&path->dgid, path->dmac))
+	if (rc != 0 || memcmp(path->dmac, no_mac, sizeof(no_mac)) != 0)
 		return rc;
-	if (rdmapmd_gid_is_multicast(&path->dgid)) {
-		rdmapmd_gid_multicast_mac(&path->dgid, path->dmac);
-		return 0;
-	}
-	rc = context->ops->resolve != NULL
-		     ? context->ops->resolve(rdmapmd_object_head(&context->object), path)
-		     : -EHOSTUNREACH;
+	rc = rdmapmd_resolve_path(context, path, RDMAPMD_RESOLVE_WAIT);
 	if (rc != 0)
 		RDMAPMD_LOG(ERR, context->device,
 			    "%s: the MAC of the peer's address cannot be found out: %s. Set "

@@ -29,7 +29,7 @@ struct rdmapmd_ah_attr {
 	union rdmapmd_gid dgid;
 	/**
 	 * The next hop's MAC. All zero: derived from dgid for groups, and for link-local addresses that contain a MAC; else
-	 * resolved by the driver if it can.
+	 * resolved by the driver if it can, which may take 3.5 s: rdmapmd_resolve().
 	 */
 	uint8_t dmac[6];
 	uint32_t flow_label; /**< 20 bits */

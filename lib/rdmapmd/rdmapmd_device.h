@@ -26,6 +26,7 @@ struct rdmapmd_device;
 
 /** An open device; opaque. */
 struct rdmapmd_context;
+struct rdmapmd_ah_attr;
 
 /** What the atomic operations of a device are atomic against. */
 enum rdmapmd_atomic_cap {
@@ -280,6 +281,30 @@ __rte_experimental int rdmapmd_gid_add(struct rdmapmd_context *context, uint8_t 
  */
 __rte_experimental int rdmapmd_gid_del(struct rdmapmd_context *context, uint8_t port_num,
 				       uint32_t index);
+
+/** As long as the driver asks: three times, a second apart. */
+#define RDMAPMD_RESOLVE_WAIT UINT32_MAX
+
+/**
+ * Find out which MAC packets to an address are sent to: the peer's, or that of the gateway to it. Changing a queue pair to RTR does
+ * the same where the path has no MAC; who has many peers, or must not wait, finds them out before.
+ *
+ * Without waiting (timeout_ms 0) the answer is -EINPROGRESS while the driver asks. When a look-up of that kind has come to an end, well or not,
+ * RDMAPMD_EVENT_RESOLVED is raised; the call is then repeated for each address that was in progress. There is one event for all of
+ * them: as all asynchronous events it has a fixed place in the context, so that it needs no memory of its own, cannot get lost, and
+ * comes in the thread that the application chooses.
+ *
+ * Threads: any. Blocks: for timeout_ms at most, and for commands.
+ *
+ * @param context    An open device.
+ * @param ah         In: dgid, port_num, and sgid_index, the address that asks; out: dmac, if 0 is returned.
+ * @param timeout_ms How long to wait, in milliseconds; 0: not at all; RDMAPMD_RESOLVE_WAIT: as long as it may take, 3.5 s at most.
+ * @return 0; -EINPROGRESS it has not waited, and the driver asks; -ETIMEDOUT it has waited, and the driver still asks; -EHOSTUNREACH
+ *         nobody answered (remembered for a second), there is no link, or the driver cannot ask on this card; -ENOSPC too many
+ *         addresses are asked for; -EINVAL no such port, or the address is empty; -EIO the device is lost.
+ */
+__rte_experimental int rdmapmd_resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah,
+				       uint32_t timeout_ms);
 
 /**
  * An entry of a port's P_Key table.

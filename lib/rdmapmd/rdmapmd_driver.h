@@ -258,8 +258,12 @@ struct rdmapmd_driver_ops {
 	/** An entry of a port's P_Key table, in host byte order. -EINVAL beyond the table. */
 	int (*pkey_query)(struct rdmapmd_context *context, uint8_t port_num, uint16_t index,
 			  uint16_t *pkey);
-	/** Optional: resolve ah->dgid to a MAC in ah->dmac. -EHOSTUNREACH if that fails. */
-	int (*resolve)(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah);
+	/**
+	 * Optional: resolve ah->dgid to a MAC in ah->dmac, for packets that begin with ah->sgid_index. The errors of
+	 * rdmapmd_resolve(), and its timeout; the driver raises RDMAPMD_EVENT_RESOLVED.
+	 */
+	int (*resolve)(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah,
+		       uint32_t timeout_ms);
 	/** Optional: the names of a port's counters, NULL terminated. */
 	const char *const *counters;
 	/** Optional, with counters: their values, in the same order. */

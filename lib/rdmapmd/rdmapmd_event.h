@@ -22,7 +22,7 @@ struct rdmapmd_cq;
 struct rdmapmd_qp;
 struct rdmapmd_srq;
 
-/** What has happened. The names are those of enum ibv_event_type. */
+/** What has happened. The names are those of enum ibv_event_type, which has no RDMAPMD_EVENT_RESOLVED. */
 enum rdmapmd_event_type {
 	/* of a completion queue */
 	RDMAPMD_EVENT_CQ_ERR, /**< an overrun: see rdmapmd_cq_status() */
@@ -42,6 +42,7 @@ enum rdmapmd_event_type {
 	RDMAPMD_EVENT_PORT_ACTIVE,
 	RDMAPMD_EVENT_PORT_ERR,
 	RDMAPMD_EVENT_GID_CHANGE,
+	RDMAPMD_EVENT_RESOLVED, /**< the MAC of an address that was looked for without waiting: rdmapmd_resolve() */
 	/* of the device */
 	RDMAPMD_EVENT_DEVICE_FATAL, /**< nothing works: close the context */
 	RDMAPMD_EVENT_COUNT	    /**< how many there are */

@@ -328,7 +328,7 @@ gid_call(uint8_t what, uint8_t value)
 	case 2: rdmapmd_gid_query(world.context, 1, value, &entry); break;
 	case 3:
 		ah.dgid = gid;
-		rnic_gid_resolve(world.dev, &ah);
+		rnic_gid_resolve(world.dev, &ah, RDMAPMD_RESOLVE_WAIT);
 		break;
 	case 4: rnic_gids_follow_mac(world.dev); break;
 	case 5:

@@ -126,6 +126,33 @@ test_addresses(void **state)
 	assert_int_equal(args.ip_count, 8);
 }
 
+static void
+test_links_and_gateways(void **state)
+{
+	static const uint8_t ipv4[16] = { [10] = 0xff, [11] = 0xff, 192, 0, 2, 254 };
+	static const uint8_t ipv6[16] = { 0xfe, 0x80, [15] = 1 };
+	struct rnic_devargs args;
+
+	(void)state;
+	assert_int_equal(rnic_devargs_parse("d",
+					    "ip=192.0.2.1/24+2001:db8::1/64+192.0.3.1+192.0.4.0/31,"
+					    "gw=fe80::1+192.0.2.254",
+					    &args),
+			 0);
+	assert_int_equal(args.ip_prefix[0], 96 + 24);
+	assert_int_equal(args.ip_prefix[1], 64);
+	assert_int_equal(args.ip_prefix[2], 128);
+	assert_int_equal(args.ip_prefix[3], 96 + 31);
+	assert_true(args.has_gw[0] && args.has_gw[1]);
+	assert_memory_equal(args.gw[0], ipv6, 16);
+	assert_memory_equal(args.gw[1], ipv4, 16);
+	/* Nobody could reach it. */
+	assert_int_equal(rnic_devargs_parse("d", "ip=192.0.2.1/24,gw=192.0.3.254", &args), -EINVAL);
+	assert_int_equal(rnic_devargs_parse("d", "ip=192.0.2.1,gw=192.0.2.254", &args), -EINVAL);
+	assert_int_equal(rnic_devargs_parse("d", "gw=192.0.2.254", &args), -EINVAL);
+	assert_int_equal(rnic_devargs_parse("d", "ip=192.0.2.1/24,gw=2001:db8::1", &args), -EINVAL);
+}
+
 /* What parsing says to the log. */
 static void
 parse_and_read_log(const char *text, int expected, char *said, size_t room)
@@ -182,6 +209,17 @@ static const struct {
 	{ "ip=::1", "ip=::1" },
 	{ "ip=ff02::1", "ip=ff02::1" },
 	{ "ip=::ffff:192.0.2.1", "ip=::ffff:192.0.2.1" },
+	{ "ip=192.0.2.255/24", "ip=192.0.2.255/24" },
+	{ "ip=192.0.2.1/33", "ip=192.0.2.1/33" },
+	{ "ip=192.0.2.1/0", "ip=192.0.2.1/0" },
+	{ "ip=192.0.2.1/", "ip=192.0.2.1/" },
+	{ "ip=192.0.2.1/24/24", "ip=192.0.2.1/24/24" },
+	{ "ip=2001:db8::/64", "ip=2001:db8::/64" },
+	{ "ip=2001:db8::1/129", "ip=2001:db8::1/129" },
+	{ "gw=", "gw=" },
+	{ "gw=192.0.2.1/24", "gw=192.0.2.1/24" },
+	{ "gw=192.0.2.1+192.0.2.2", "gw=192.0.2.1+192.0.2.2" },
+	{ "gw=ff02::2", "gw=ff02::2" },
 	{ "ip=1.0.0.1+1.0.0.2+1.0.0.3+1.0.0.4+1.0.0.5+1.0.0.6+1.0.0.7+1.0.0.8+1.0.0.9",
 	  "ip=1.0.0.1" },
 	{ "socket=", "socket=" },
@@ -217,7 +255,7 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 					    "tx_pcap", "iface",	 "drop", "dup",	 "reorder",
 					    "corrupt", "seed",	 "poll", "bf",	 "inline",
 					    "like",    "quirks", "mac",	 "ip",	 "log_max_qp",
-					    "bytes",   "delay",	 "rule" };
+					    "bytes",   "delay",	 "rule", "gw" };
 	char said[1024];
 	size_t i, k;
 
@@ -335,6 +373,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_defaults),
 	cmocka_unit_test(test_every_key),
 	cmocka_unit_test(test_addresses),
+	cmocka_unit_test(test_links_and_gateways),
 	cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
 	cmocka_unit_test(test_a_pci_function),
 	cmocka_unit_test(test_blueflame_of_a_pci_function_is_warned_of),

@@ -14,6 +14,7 @@
 #include "core/eq.h"
 #include "core/mem.h"
 #include "core/uar.h"
+#include "neigh/neigh.h"
 #include "object/port.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
@@ -25,7 +26,7 @@
 #include "rdma_commands.h"
 
 struct command commands[64];
-unsigned int commands_count, commands_refused_at, commands_gid_changes;
+unsigned int commands_count, commands_refused_at, commands_gid_changes, commands_neighbours;
 uint8_t commands_answer[0x200];
 void (*commands_during)(const struct command *command);
 void *commands_memory;
@@ -272,6 +273,55 @@ rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type)
 	commands_gid_changes++;
 }
 
+/* Neighbours have tests of their own. */
+int
+rnic_neigh_setup(struct rnic_dev *dev, uint32_t addresses, const struct rnic_neigh_above *above)
+{
+	(void)dev;
+	(void)addresses;
+	(void)above;
+	return 0;
+}
+
+void
+rnic_neigh_down(struct rnic_dev *dev)
+{
+	(void)dev;
+}
+
+void
+rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], bool lazy)
+{
+	(void)dev;
+	(void)gid;
+	commands_neighbours += !lazy;
+}
+
+void
+rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16])
+{
+	(void)dev;
+	(void)gid;
+}
+
+void
+rnic_neigh_follow_mac(struct rnic_dev *dev)
+{
+	(void)dev;
+}
+
+int
+rnic_neigh_resolve(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t own[16],
+		   uint32_t timeout_ms, uint8_t mac[6])
+{
+	(void)dev;
+	(void)gid;
+	(void)own;
+	(void)timeout_ms;
+	(void)mac;
+	return -EHOSTUNREACH;
+}
+
 /* Of the library: no CQ here has a channel. */
 int
 rdmapmd_table_insert(struct rdmapmd_table *table, uint64_t number, struct rdmapmd_handle *handle)
@@ -304,7 +354,7 @@ static void
 forget_commands(void)
 {
 	memset(commands, 0, sizeof(commands));
-	commands_count = commands_refused_at = commands_gid_changes = 0;
+	commands_count = commands_refused_at = commands_gid_changes = commands_neighbours = 0;
 	commands_during = NULL;
 }
 

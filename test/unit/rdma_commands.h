@@ -40,6 +40,8 @@ extern uint8_t commands_mac[6];
 extern uint16_t commands_mtu;
 /* Events of the port. */
 extern unsigned int commands_gid_changes;
+/* Addresses for which neighbours are asked and answered. */
+extern unsigned int commands_neighbours;
 
 /* A command that was executed: what it was, how long; its bytes. */
 const uint8_t *commands_expect(unsigned int index, enum rnic_cmd_opcode opcode, uint32_t bytes);

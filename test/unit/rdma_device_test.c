@@ -551,6 +551,40 @@ test_removal_waits_for_calls(void **state)
 	assert_int_equal(fake->alive, 0);
 }
 
+static void
+test_resolve(void **state)
+{
+	static const uint8_t link_local[16] = { 0xfe, 0x80, [8] = 0x00, 0x02, 0xc9,
+						0xff, 0xfe, 1,		2,    3 };
+	static const uint8_t of_link_local[6] = { 0x02, 0x02, 0xc9, 1, 2, 3 };
+	struct fake_set *set = *state;
+	struct fake *fake = set->fake;
+	struct rdmapmd_ah_attr ah = { .dgid = { { 0x20, 1, [15] = 1 } }, .port_num = 1 };
+
+	assert_int_equal(rdmapmd_resolve(set->context, &ah, 17), 0);
+	assert_int_equal(ah.dmac[5], 0x99);
+	assert_int_equal(fake->timeout_ms, 17);
+	/* One that fails changes nothing. */
+	fake->fail = "resolve";
+	fake->error = -EINPROGRESS;
+	ah.dmac[5] = 1;
+	assert_int_equal(rdmapmd_resolve(set->context, &ah, 0), -EINPROGRESS);
+	assert_int_equal(ah.dmac[5], 1);
+	/* It stands in the address. */
+	memcpy(ah.dgid.raw, link_local, 16);
+	assert_int_equal(rdmapmd_resolve(set->context, &ah, 0), 0);
+	assert_memory_equal(ah.dmac, of_link_local, 6);
+	ah.port_num = 3;
+	assert_int_equal(rdmapmd_resolve(set->context, &ah, 0), -EINVAL);
+	ah.port_num = 1;
+	memset(&ah.dgid, 0, sizeof(ah.dgid));
+	assert_int_equal(rdmapmd_resolve(set->context, &ah, 0), -EINVAL);
+	assert_int_equal(rdmapmd_resolve(set->context, NULL, 0), -EINVAL);
+	fake->ops.resolve = NULL;
+	ah.dgid.raw[0] = 0x20;
+	assert_int_equal(rdmapmd_resolve(set->context, &ah, 0), -EHOSTUNREACH);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_open_by_name_and_port),
 	cmocka_unit_test(test_a_device_without_rdma_does_not_open),
@@ -560,6 +594,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_an_open_that_fails_leaves_nothing),
 	FAKE_CONTEXT_TEST(test_queries),
 	FAKE_CONTEXT_TEST(test_addresses_of_a_port),
+	FAKE_CONTEXT_TEST(test_resolve),
 	cmocka_unit_test(test_ipv4_addresses_are_told_from_others),
 	cmocka_unit_test(test_mtu_in_bytes),
 	FAKE_TEST(test_removal_leaves_shells),

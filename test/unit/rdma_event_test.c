@@ -60,7 +60,7 @@ test_every_event_reaches_its_object(void **state)
 			assert_ptr_equal(event.element.qp, set->qp);
 		else if (type <= RDMAPMD_EVENT_SRQ_LIMIT_REACHED)
 			assert_ptr_equal(event.element.srq, set->srq);
-		else if (type <= RDMAPMD_EVENT_GID_CHANGE)
+		else if (type <= RDMAPMD_EVENT_RESOLVED)
 			assert_int_equal(event.element.port_num, 2);
 		assert_int_equal(rdmapmd_async_event_ack(set->context, &event), 0);
 		assert_int_equal(rdmapmd_async_event_get(set->context, &event), -EAGAIN);

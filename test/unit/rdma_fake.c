@@ -144,10 +144,11 @@ pkey_query(struct rdmapmd_context *context, uint8_t port_num, uint16_t index, ui
 }
 
 static int
-resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah)
+resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah, uint32_t timeout_ms)
 {
 	int rc = called(fake_of(context), "resolve");
 
+	fake_of(context)->timeout_ms = timeout_ms;
 	if (rc == 0)
 		memcpy(ah->dmac, "\x02\x00\x00\x00\x00\x99", 6);
 	return rc;

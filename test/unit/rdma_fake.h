@@ -37,7 +37,8 @@ struct fake {
 	/* What it was asked. */
 	const char *calls[FAKE_CALLS];
 	unsigned int call_count;
-	int alive; /* contexts and objects */
+	int alive;	     /* contexts and objects */
+	uint32_t timeout_ms; /* of the last resolve */
 
 	/* What it is to do. */
 	const char *fail;  /* this operation ... */

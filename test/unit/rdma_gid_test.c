@@ -128,7 +128,10 @@ test_add_and_delete(void **state)
 
 	assert_int_equal(rnic_gids_setup(&world->dev), 0);
 	commands_gid_changes = 0;
+	/* The link-local one alone is an Ethernet port's. */
+	assert_int_equal(commands_neighbours, 0);
 	assert_int_equal(rnic_gid_add(&world->dev, &first, &index), 0);
+	assert_int_equal(commands_neighbours, 1);
 	assert_int_equal(index, 1);
 	assert_int_equal(rnic_gid_add(&world->dev, &first, &index), -EEXIST);
 	assert_int_equal(rnic_gid_add(&world->dev, &second, &index), 0);
@@ -190,9 +193,9 @@ test_own_addresses_are_resolved(void **state)
 	uint32_t index;
 
 	assert_int_equal(rnic_gids_setup(&world->dev), 0);
-	assert_int_equal(rnic_gid_resolve(&world->dev, &ah), -EHOSTUNREACH);
+	assert_int_equal(rnic_gid_resolve(&world->dev, &ah, 0), -EHOSTUNREACH);
 	assert_int_equal(rnic_gid_add(&world->dev, &first, &index), 0);
-	assert_int_equal(rnic_gid_resolve(&world->dev, &ah), 0);
+	assert_int_equal(rnic_gid_resolve(&world->dev, &ah, 0), 0);
 	assert_memory_equal(ah.dmac, world->dev.mac, sizeof(ah.dmac));
 }
 

@@ -568,6 +568,7 @@ static void
 free_dev(struct rnic_dev *dev)
 {
 	pthread_mutex_destroy(&dev->rx_events.lock);
+	pthread_mutex_destroy(&dev->neigh_rules.lock);
 	pthread_mutex_destroy(&dev->qp_steering.lock);
 	pthread_mutex_destroy(&dev->quiesce_lock);
 	pthread_mutex_destroy(&dev->port_lock);
@@ -598,6 +599,7 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 	pthread_mutex_init(&dev->port_lock, NULL);
 	pthread_mutex_init(&dev->quiesce_lock, NULL);
 	pthread_mutex_init(&dev->qp_steering.lock, NULL);
+	pthread_mutex_init(&dev->neigh_rules.lock, NULL);
 	pthread_mutex_init(&dev->rx_events.lock, NULL);
 	rc = stages_walk(dev);
 	if (rc != 0) {

@@ -205,20 +205,70 @@ parse_ip(const char *text, uint8_t gid[16])
 	return 0;
 }
 
+/* Of an address that has some, a prefix is what its link shares; no host has all of the rest zeros, or of IPv4 ones. */
+static int
+parse_prefix(const char *text, const uint8_t gid[16], uint8_t *prefix)
+{
+	const bool ipv4 = rnic_gid_is_ipv4(gid);
+	unsigned int bit, ones = 0, hosts;
+	uint64_t bits;
+
+	*prefix = 128;
+	if (text == NULL)
+		return 0;
+	if (parse_u64(text, ipv4 ? 32 : 128, &bits) != 0 || bits == 0)
+		return -EINVAL;
+	*prefix = (uint8_t)(bits + (ipv4 ? 96 : 0));
+	hosts = 128u - *prefix;
+	for (bit = *prefix; bit < 128; bit++)
+		ones += gid[bit / 8] >> (7 - bit % 8) & 1;
+	/* Two hosts, or one, need all their addresses (RFC 3021, RFC 6164). */
+	return hosts > 1 && (ones == 0 || (ipv4 && ones == hosts)) ? -EINVAL : 0;
+}
+
 static int
 set_ip(struct rnic_devargs *args, size_t offset, const char *value)
 {
-	char text[RNIC_IPS_MAX * INET6_ADDRSTRLEN];
-	char *one, *rest = text;
+	char text[RNIC_IPS_MAX * (INET6_ADDRSTRLEN + 4)];
+	char *one, *prefix, *rest = text;
 
 	RTE_SET_USED(offset);
 	if (strlen(value) >= sizeof(text))
 		return -EINVAL;
 	memcpy(text, value, strlen(value) + 1);
 	while ((one = strsep(&rest, "+")) != NULL) {
-		if (args->ip_count == RNIC_IPS_MAX || parse_ip(one, args->ip[args->ip_count]) != 0)
+		prefix = one;
+		one = strsep(&prefix, "/");
+		if (args->ip_count == RNIC_IPS_MAX ||
+		    parse_ip(one, args->ip[args->ip_count]) != 0 ||
+		    parse_prefix(prefix, args->ip[args->ip_count],
+				 &args->ip_prefix[args->ip_count]) != 0)
 			return -EINVAL;
 		args->ip_count++;
+	}
+	return 0;
+}
+
+static int
+set_gw(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	char text[2 * INET6_ADDRSTRLEN];
+	char *one, *rest = text;
+	uint8_t gid[16];
+	bool ipv4;
+
+	RTE_SET_USED(offset);
+	if (strlen(value) >= sizeof(text))
+		return -EINVAL;
+	memcpy(text, value, strlen(value) + 1);
+	while ((one = strsep(&rest, "+")) != NULL) {
+		if (parse_ip(one, gid) != 0)
+			return -EINVAL;
+		ipv4 = rnic_gid_is_ipv4(gid);
+		if (args->has_gw[ipv4])
+			return -EINVAL;
+		args->has_gw[ipv4] = true;
+		memcpy(args->gw[ipv4], gid, sizeof(gid));
 	}
 	return 0;
 }
@@ -259,14 +309,18 @@ static const struct devarg {
 	{ "like", "a card's name of 1 to 31 bytes, such as cx4lx", set_like, 0 },
 	{ "quirks", "names with + between them", set_path, offsetof(struct rnic_devargs, quirks) },
 	{ "mac", "a unicast address as 02:00:00:00:00:01", set_mac, 0 },
-	{ "ip", "up to 8 IPv4 or IPv6 addresses of hosts, with + between them", set_ip, 0, true },
+	{ "ip",
+	  "up to 8 IPv4 or IPv6 addresses of hosts, with + between them, each with /PREFIX or without",
+	  set_ip, 0, true },
+	{ "gw", "an IPv4 or an IPv6 address of a host, or one of each with + between them", set_gw,
+	  0, true },
 };
 _Static_assert(RNIC_IPS_MAX == 8, "as ip= describes itself");
 _Static_assert(LOG_MAX_QP_MIN == 8 && RNIC_LOG_MAX_QP == 18, "as log_max_qp= describes itself");
 
 #define VALID_KEYS                                                                                   \
 	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt delay rule bytes seed " \
-	"poll bf log_max_qp inline like quirks mac ip"
+	"poll bf log_max_qp inline like quirks mac ip gw"
 
 struct parse {
 	const char *device;
@@ -304,6 +358,38 @@ parse_pair(const char *key, const char *value, void *arg)
 	return 0;
 }
 
+/* Does a gateway lie on the link of an address? */
+static bool
+gw_is_near(const struct rnic_devargs *args, const uint8_t gw[16])
+{
+	const bool ipv4 = rnic_gid_is_ipv4(gw),
+		   link_local = gw[0] == 0xfe && (gw[1] & 0xc0) == 0x80;
+	unsigned int i;
+
+	for (i = 0; i < args->ip_count; i++)
+		if (rnic_gid_is_ipv4(args->ip[i]) == ipv4 &&
+		    rnic_gid_shares(args->ip[i], gw, args->ip_prefix[i]))
+			return true;
+	return link_local;
+}
+
+static int
+check_gateways(const struct parse *parse)
+{
+	const struct rnic_devargs *args = parse->args;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(args->gw); i++)
+		if (args->has_gw[i] && !gw_is_near(args, args->gw[i])) {
+			RNIC_LOG_NAMED(ERR, parse->device,
+				       "devarg 'gw': the %s gateway is on the link of no address: "
+				       "give ip=ADDRESS/PREFIX of that link",
+				       i == 1 ? "IPv4" : "IPv6");
+			return -EINVAL;
+		}
+	return 0;
+}
+
 /* Options of the device itself are given to its server, or fixed by the card. */
 static int
 check_together(const struct parse *parse)
@@ -329,14 +415,14 @@ check_together(const struct parse *parse)
 		if (pci)
 			RNIC_LOG_NAMED(ERR, parse->device,
 				       "devarg '%s' is for the embedded device, and this is a PCI "
-				       "function; valid devargs of one are: bf, ip, log_max_qp",
+				       "function; valid devargs of one are: bf, ip, gw, log_max_qp",
 				       devargs[i].key);
 		else
 			RNIC_LOG_NAMED(
 				ERR, parse->device,
 				"devarg '%s' is for the embedded device, and socket= names "
 				"another: give it to the server (softrnicd --device %s=...); "
-				"valid devargs with socket= are: peer, bf, ip, log_max_qp",
+				"valid devargs with socket= are: peer, bf, ip, gw, log_max_qp",
 				devargs[i].key, devargs[i].key);
 		return -EINVAL;
 	}
@@ -372,5 +458,7 @@ rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *ar
 	}
 	rc = rte_kvargs_process(pairs, NULL, parse_pair, &parse) == 0 ? 0 : -EINVAL;
 	rte_kvargs_free(pairs);
+	if (rc == 0)
+		rc = check_gateways(&parse);
 	return rc == 0 ? check_together(&parse) : rc;
 }

@@ -36,7 +36,11 @@ struct rnic_devargs {
 	char quirks[RNIC_PATH_BYTES]; /* names, which the embedded device knows; empty: none */
 	uint8_t mac[6];		      /* mac=: all zero if not given */
 	unsigned int ip_count;
-	uint8_t ip[RNIC_IPS_MAX][16]; /* ip=: as GIDs */
+	uint8_t ip[RNIC_IPS_MAX][16];	 /* ip=: as GIDs */
+	uint8_t ip_prefix[RNIC_IPS_MAX]; /* bits of the GID that its link shares; 128: not given */
+	/* gw=: of IPv6, of IPv4 */
+	bool has_gw[2];
+	uint8_t gw[2][16];
 };
 int rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *args);
 

@@ -209,6 +209,13 @@ rnic_control_suspect(struct rnic_dev *dev)
 }
 
 void
+rnic_control_wake(struct rnic_dev *dev)
+{
+	if (dev->control != NULL)
+		rnic_eventfd_signal(dev->control->kick_fd);
+}
+
+void
 rnic_control_look(struct rnic_dev *dev)
 {
 	atomic_store(&dev->control->look, true);

@@ -65,6 +65,8 @@ void rnic_control_serve_pages(struct rnic_dev *dev);
  * for so long, the device is asked whether it can.
  */
 void rnic_control_suspect(struct rnic_dev *dev);
+/* The thread looks what its sources want, whatever it waits for. Threads: any. */
+void rnic_control_wake(struct rnic_dev *dev);
 /* It is asked now, for all queues. */
 void rnic_control_look(struct rnic_dev *dev);
 /* From the control thread: is the queue made anew, since it took no more events? The device is lost if that cannot be. */

@@ -37,6 +37,7 @@ struct rnic_mkeys;
 struct rnic_mkey_pools;
 struct rnic_rdma;
 struct rnic_mpfs;
+struct rnic_neigh;
 struct rnic_q_counters;
 struct rnic_port_mac;
 struct rnic_qp_rule;
@@ -45,6 +46,7 @@ struct rnic_qp_rule;
 enum rnic_control_slot {
 	RNIC_CONTROL_RDMA,
 	RNIC_CONTROL_RX_INTR,
+	RNIC_CONTROL_NEIGH,
 	RNIC_CONTROL_SLOTS,
 };
 
@@ -95,8 +97,9 @@ struct rnic_dev {
 	struct rnic_mkeys *mkeys;
 	struct rnic_mkey_pools *mkey_pools;
 	struct rnic_eq *async_eq;
-	struct rnic_rdma *rdma; /* NULL: the device has none */
-	uint32_t eq_uar;	/* the UAR page that EQs ring */
+	struct rnic_rdma *rdma;		  /* NULL: the device has none */
+	struct rnic_neigh *_Atomic neigh; /* NULL: nor has it addresses */
+	uint32_t eq_uar;		  /* the UAR page that EQs ring */
 	uint32_t pd, td, tis;
 	/* Without one frames that found no buffer are not counted. */
 	bool has_q_counter;
@@ -135,6 +138,18 @@ struct rnic_dev {
 		uint32_t port_table;
 		bool one_destination; /* the card says that an entry may lead to two, and takes none */
 	} qp_steering;
+
+	/* steering/neigh_rules.c: frames of neighbours, in front of all others */
+#define RNIC_NEIGH_RULES 3
+	struct rnic_neigh_rules {
+		pthread_mutex_t lock;
+		struct rnic_neigh_rules_table {
+			uint32_t number, groups[RNIC_NEIGH_RULES];
+			uint8_t has_groups, entries; /* a bit for each that is there */
+		} table;
+		bool up, has_next;
+		uint32_t tir, next;
+	} neigh_rules;
 
 	/* ethdev/rx_intr.c: event queues of Rx interrupts, by receive queue; the queues themselves are their threads' */
 	struct rnic_rx_events {

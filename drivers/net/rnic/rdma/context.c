@@ -14,6 +14,7 @@
 #include "core/dev.h"
 #include "core/event.h"
 #include "core/health.h"
+#include "neigh/neigh.h"
 #include "object/port.h"
 #include "object/q_counter.h"
 #include "prm/caps.h"
@@ -130,6 +131,7 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 		return;
 	/* The control thread has ended, which walked them. */
 	rnic_control_remove(dev, RNIC_CONTROL_RDMA);
+	rnic_neigh_free(dev);
 	rnic_q_counters_teardown(dev);
 	rnic_rdma_vectors_teardown(dev);
 	if (rdmapmd_table_destroy(rdma->cqs) != 0)
@@ -287,9 +289,9 @@ gid_del(struct rdmapmd_context *context, uint8_t port_num, uint32_t index)
 }
 
 static int
-ah_resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah)
+ah_resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah, uint32_t timeout_ms)
 {
-	return rnic_gid_resolve(rnic_rdma_dev(context), ah);
+	return rnic_gid_resolve(rnic_rdma_dev(context), ah, timeout_ms);
 }
 
 static int

@@ -11,6 +11,7 @@
 #include "core/doorbell.h"
 #include "core/eq.h"
 #include "core/mem.h"
+#include "neigh/neigh.h"
 #include "object/port.h"
 #include "prm/cmd.h"
 #include "prm/cqe.h"
@@ -112,6 +113,13 @@ is_broken_queue(const struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
 	}
 }
 
+static void
+port_lost(struct rnic_dev *dev)
+{
+	rnic_rdma_port_event(dev, RDMAPMD_EVENT_PORT_ERR);
+	rnic_neigh_lost_link(dev);
+}
+
 bool
 rnic_rdma_on_event(void *arg, const struct rnic_eqe *eqe)
 {
@@ -122,7 +130,10 @@ rnic_rdma_on_event(void *arg, const struct rnic_eqe *eqe)
 	if (eqe->type == RNIC_EVENT_PORT_CHANGE && eqe->sub_type == RNIC_PORT_CHANGE_ACTIVE)
 		rnic_rdma_port_event(dev, RDMAPMD_EVENT_PORT_ACTIVE);
 	else if (eqe->type == RNIC_EVENT_PORT_CHANGE && eqe->sub_type == RNIC_PORT_CHANGE_DOWN)
-		rnic_rdma_port_event(dev, RDMAPMD_EVENT_PORT_ERR);
+		port_lost(dev);
+	else if (eqe->type == RNIC_EVENT_COMPLETION &&
+		 rnic_neigh_on_completion(dev, rnic_be32_to_cpu(eqe->data[6]) & 0xffffff))
+		return false;
 	pthread_mutex_lock(&rdma->lock);
 	broken = is_broken_queue(rdma, eqe);
 	if (rdma->device == NULL)
@@ -442,6 +453,7 @@ rnic_rdma_lost(void *arg)
 	struct rnic_rdma *rdma = ((struct rnic_dev *)arg)->rdma;
 	struct rnic_rdma_cq *cq;
 
+	rnic_neigh_lost_link(arg);
 	pthread_mutex_lock(&rdma->lock);
 	if (rdma->device != NULL) {
 		rdmapmd_device_event(rdma->device, RDMAPMD_EVENT_DEVICE_FATAL, 1);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "core/cmd.h"
 #include "core/dev.h"
+#include "neigh/neigh.h"
 #include "object/port.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
@@ -16,6 +17,7 @@
 #include "rdma/event.h"
 #include "rdma/gid.h"
 #include "rdma/rdma.h"
+#include "rdma/vector.h"
 
 _Static_assert(sizeof(union rdmapmd_gid) == 16, "an address");
 
@@ -177,9 +179,12 @@ gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index, rni
 	else
 		rc = gid_put(dev, *index, gid, command);
 	pthread_mutex_unlock(&rdma->gids_lock);
-	if (rc == 0)
-		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
-	return rc;
+	if (rc != 0)
+		return rc;
+	/* A port that has nothing but its link-local address is an Ethernet port's. */
+	rnic_neigh_add(dev, gid->raw, *index == RNIC_GID_LINK_LOCAL);
+	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
+	return 0;
 }
 
 int
@@ -192,11 +197,13 @@ int
 rnic_gid_del(struct rnic_dev *dev, uint32_t index)
 {
 	struct rnic_rdma *rdma = dev->rdma;
+	union rdmapmd_gid gid;
 	int rc;
 
 	if (index >= rnic_gid_count(dev))
 		return -EINVAL;
 	pthread_mutex_lock(&rdma->gids_lock);
+	gid = rdma->gids[index].entry.gid;
 	if (gid_same(&rdma->gids[index].entry.gid, &no_gid))
 		rc = -ENODATA;
 	else if (index == RNIC_GID_LINK_LOCAL)
@@ -206,9 +213,11 @@ rnic_gid_del(struct rnic_dev *dev, uint32_t index)
 	else
 		rc = gid_clear(dev, index);
 	pthread_mutex_unlock(&rdma->gids_lock);
-	if (rc == 0)
-		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
-	return rc;
+	if (rc != 0)
+		return rc;
+	rnic_neigh_del(dev, gid.raw);
+	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
+	return 0;
 }
 
 int
@@ -238,18 +247,41 @@ rnic_gid_drop(struct rnic_dev *dev, uint32_t index)
 }
 
 int
-rnic_gid_resolve(struct rnic_dev *dev, struct rdmapmd_ah_attr *ah)
+rnic_gid_resolve(struct rnic_dev *dev, struct rdmapmd_ah_attr *ah, uint32_t timeout_ms)
 {
 	const uint32_t count = rnic_gid_count(dev);
+	union rdmapmd_gid own = no_gid;
 	uint32_t index;
 
 	pthread_mutex_lock(&dev->rdma->gids_lock);
 	index = gid_find(dev, &ah->dgid);
 	if (index != count)
 		memcpy(ah->dmac, dev->rdma->gids[index].entry.mac, sizeof(ah->dmac));
+	if (ah->sgid_index < count)
+		own = dev->rdma->gids[ah->sgid_index].entry.gid;
 	pthread_mutex_unlock(&dev->rdma->gids_lock);
-	return index != count ? 0 : -EHOSTUNREACH;
+	return index != count
+		       ? 0
+		       : rnic_neigh_resolve(dev, ah->dgid.raw, own.raw, timeout_ms, ah->dmac);
 }
+
+/* ---- What neighbours need of this floor ---- */
+
+static const struct rnic_eq *
+neigh_eq(struct rnic_dev *dev)
+{
+	struct rnic_eq *eq;
+
+	return rnic_rdma_vector_eq(dev, 0, &eq) == 0 ? eq : NULL;
+}
+
+static void
+neigh_news(struct rnic_dev *dev)
+{
+	rnic_rdma_port_event(dev, RDMAPMD_EVENT_RESOLVED);
+}
+
+static const struct rnic_neigh_above neigh_above = { .eq = neigh_eq, .news = neigh_news };
 
 /* ---- The port's own ---- */
 
@@ -267,12 +299,14 @@ rnic_gids_follow_mac(struct rnic_dev *dev)
 	const union rdmapmd_gid own = link_local(dev->mac);
 	const uint32_t count = rnic_gid_count(dev);
 	struct rnic_rdma *rdma = dev->rdma;
+	union rdmapmd_gid was;
 	uint32_t i;
 	int rc = 0;
 
 	if (rdma == NULL || rdma->gids == NULL)
 		return 0;
 	pthread_mutex_lock(&rdma->gids_lock);
+	was = rdma->gids[RNIC_GID_LINK_LOCAL].entry.gid;
 	for (i = 0; i < count && rc == 0; i++) {
 		const union rdmapmd_gid gid = rdma->gids[i].entry.gid;
 
@@ -280,6 +314,11 @@ rnic_gids_follow_mac(struct rnic_dev *dev)
 			rc = gid_put(dev, i, i == RNIC_GID_LINK_LOCAL ? &own : &gid, rnic_cmd_exec);
 	}
 	pthread_mutex_unlock(&rdma->gids_lock);
+	if (!gid_same(&was, &own)) {
+		rnic_neigh_del(dev, was.raw);
+		rnic_neigh_add(dev, own.raw, true);
+	}
+	rnic_neigh_follow_mac(dev);
 	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
 	return rc;
 }
@@ -340,7 +379,9 @@ rnic_gids_setup(struct rnic_dev *dev)
 	if (dev->rdma->gids == NULL)
 		return -ENOMEM;
 	pthread_mutex_init(&dev->rdma->gids_lock, NULL);
-	rc = rnic_port_set_roce(dev, true);
+	rc = rnic_neigh_setup(dev, count, &neigh_above);
+	if (rc == 0)
+		rc = rnic_port_set_roce(dev, true);
 	if (rc == 0)
 		rc = set_own(dev);
 	if (rc == 0) {
@@ -360,6 +401,7 @@ rnic_gids_down(struct rnic_dev *dev)
 	if (rdma == NULL || rdma->gids == NULL)
 		return;
 	rnic_port_on_mac(dev, NULL);
+	rnic_neigh_down(dev);
 	for (i = 0; i < rnic_gid_count(dev); i++)
 		if (!gid_same(&rdma->gids[i].entry.gid, &no_gid))
 			gid_clear(dev, i);

@@ -36,10 +36,11 @@
 #include "rdmapmd_driver.h"
 #include "rdmapmd_qp.h"
 #include "steering/flow.h"
+#include "steering/neigh_rules.h"
 #include "steering/qp_rules.h"
 
 #define LOG_TABLE_SIZE 8
-#define LEVEL	       0 /* below the ethdev's */
+#define LEVEL	       1 /* below the ethdev's, behind that of neighbours */
 #define FIRST_VLAN     0
 #define FIRST_MAC      128
 #define INDEX_REST     255
@@ -238,7 +239,7 @@ rules_make(struct rnic_dev *dev, struct rnic_qp_table *table)
 		goto no_group_rest;
 	rc = rules_fill(dev, table);
 	if (rc == 0)
-		rc = rnic_flow_root_set(dev, table->number);
+		rc = rnic_neigh_rules_next(dev, table->number);
 	if (rc != 0)
 		(void)rules_unmake(dev, table);
 	return rc;
@@ -264,7 +265,9 @@ static int
 table_down(struct rnic_dev *dev)
 {
 	struct rnic_qp_steering *steering = &dev->qp_steering;
-	int rc = steering->has_port ? rnic_flow_root_set(dev, steering->port_table) : 0, unmake_rc;
+	int rc = steering->has_port ? rnic_neigh_rules_next(dev, steering->port_table)
+				    : rnic_neigh_rules_no_next(dev);
+	int unmake_rc;
 
 	unmake_rc = rules_unmake(dev, &steering->table);
 	steering->up = false;
@@ -372,7 +375,7 @@ port_up(struct rnic_dev *dev, uint32_t table)
 	steering->has_port = true;
 	steering->port_table = table;
 	if (!steering->up)
-		rc = rnic_flow_root_set(dev, table);
+		rc = rnic_neigh_rules_next(dev, table);
 	else
 		rc = rnic_flow_root_moves(dev) ? rules_exchange(dev) : follow_port(dev);
 	if (rc != 0) {
@@ -396,7 +399,9 @@ port_down(struct rnic_dev *dev)
 	if (!steering->has_port)
 		return 0;
 	steering->has_port = false;
-	if (steering->up && (!rnic_flow_root_moves(dev) || rules_exchange(dev) != 0))
+	if (!steering->up)
+		rc = rnic_neigh_rules_no_next(dev);
+	else if (!rnic_flow_root_moves(dev) || rules_exchange(dev) != 0)
 		rc = follow_port(dev);
 	/* A table may have stayed for the ethdev alone. */
 	tidy_rc = rules_tidy(dev);

@@ -30,8 +30,8 @@
 #include "steering/steer.h"
 #include "steering/tirs.h"
 
-#define VLAN_LEVEL	1
-#define LEVEL		2
+#define VLAN_LEVEL	2
+#define LEVEL		3
 #define INDEX_OWN	0
 #define INDEX_BROADCAST 2
 #define MAC_INDEXES	8

@@ -36,7 +36,7 @@
 #include "steering/flow.h"
 #include "steering/tirs.h"
 
-#define LEVEL	       3 /* behind the tables of VLANs and addresses */
+#define LEVEL	       4 /* behind the tables of VLANs and addresses */
 #define LOG_TABLE_SIZE 5
 #define ETHERTYPE_IPV4 0x0800
 #define ETHERTYPE_IPV6 0x86dd
