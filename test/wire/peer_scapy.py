@@ -27,7 +27,8 @@ ETH_P_ALL = 3
 MAC = "02:00:00:00:00:99"
 OURS, PEERS = ("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2")
 QPN, PSN = 0x99, 0xfffffe
-READ_MIDDLE, ATOMIC_ACKNOWLEDGE = 0x0e, 0x12
+BEFORE = PSN - 1  # of a request that was executed before, as far as our end knows: it is acknowledged, and changes nothing
+WRITE_ONLY, READ_MIDDLE, ATOMIC_ACKNOWLEDGE = 0x0a, 0x0e, 0x12
 
 
 class RETH(Packet):
@@ -48,7 +49,7 @@ class AtomicAckETH(Packet):
     """What was there."""
 
     name = "AtomicAckETH"
-    fields_desc = [XLongField("original", 0)]
+    fields_desc = [XLongField("value", 0)]  # scapy has an `original` of its own
 
 
 class DETH(Packet):
@@ -168,9 +169,16 @@ class Peer:
         self.socket.close()
 
     def meet(self):
-        """A new connection."""
+        """A new connection, over which our end hears us: without one it does not listen, and what comes early is lost."""
         answer = self.end.do(f"meet {QPN} {PSN} {gid_of(PEERS[self.ipv6]).hex()} {MAC.replace(':', '')} {self.mtu}")
         self.qpn, self.psn = int(answer.split()[1]), PSN
+        old = self.build(WRITE_ONLY, RETH(), psn=BEFORE)
+        end = time.monotonic() + PATIENCE
+        while True:
+            self.send(old)
+            if self._next(0.2) is not None:
+                return
+            assert time.monotonic() < end, "our end does not hear"
 
     def build(self, opcode, *headers, payload=b"", vlan=None, source=None, destination=None, port=judges_frames.PORT, **bth):
         """The bytes of a frame, with a good ICRC. `bth`: fields of the BTH that are not as usual."""
@@ -195,7 +203,16 @@ class Peer:
         """The next frame that our end sends, whose ICRC must be right."""
         end = time.monotonic() + PATIENCE
         while True:
-            assert select.select([self.socket], [], [], max(0, end - time.monotonic()))[0], "no answer"
+            frame = self._next(end - time.monotonic())
+            assert frame is not None, "no answer"
+            # To what meet() asks.
+            if judges_frames.parse(frame).psn != BEFORE:
+                return frame
+
+    def _next(self, seconds):
+        """The next frame that our end sends, or None if none comes."""
+        end = time.monotonic() + seconds
+        while select.select([self.socket], [], [], max(0, end - time.monotonic()))[0]:
             frame, about = self.socket.recvfrom(65536)
             if about[2] == socket.PACKET_OUTGOING:
                 continue
@@ -203,6 +220,7 @@ class Peer:
             assert packet is not None and packet.icrc_good and packet.qpn == QPN, frame.hex()
             assert frame[:6].hex() == MAC.replace(":", "")
             return frame
+        return None
 
     def ask(self, opcode, *headers, psns=1, **more):
         """The answer to a request, which has its first PSN."""
@@ -234,7 +252,7 @@ def told(frame):
         aeth = AETH(rest[:4])
         answer.syndrome, answer.msn, rest = aeth.syndrome, aeth.msn, rest[4:]
     if bth.opcode == ATOMIC_ACKNOWLEDGE:
-        answer.original, rest = AtomicAckETH(rest[:8]).original, rest[8:]
+        answer.original, rest = AtomicAckETH(rest[:8]).value, rest[8:]
     answer.payload = rest[:len(rest) - bth.padcount]
     return answer
 
