@@ -28,6 +28,7 @@
 #include "softrnic/memory/tpt.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/flow.h"
+#include "softrnic/receive/mcg.h"
 #include "softrnic/softrnic_private.h"
 #include "softrnic/wire/link.h"
 #include "softrnic/wire/ops.h"

@@ -14,6 +14,7 @@
 #include "softrnic/engine/qp_modify.h"
 #include "softrnic/engine/qp_poll.h"
 #include "softrnic/event/latch.h"
+#include "softrnic/receive/mcg.h"
 #include "softrnic/receive/rmp.h"
 
 #define LOG_RQ_STRIDE_UNIT 4 /* log_rq_stride counts from 16 bytes on */

@@ -20,12 +20,11 @@ struct softrnic_mcg_member {
 	struct softrnic_qp *qp;
 	LIST_ENTRY(softrnic_mcg_member) group_link, qp_link;
 };
-LIST_HEAD(softrnic_mcg_members, softrnic_mcg_member);
 
 struct softrnic_mcg {
 	uint8_t gid[16];
 	uint32_t count;
-	struct softrnic_mcg_members members;
+	LIST_HEAD(, softrnic_mcg_member) members;
 	LIST_ENTRY(softrnic_mcg) link; /* of those whose addresses have the same hash */
 };
 

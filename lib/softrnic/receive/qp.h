@@ -12,11 +12,11 @@
 #include "prm/qp.h"
 #include "softrnic/base/bf_audit.h"
 #include "softrnic/memory/segments.h"
-#include "softrnic/receive/mcg.h"
 #include "softrnic/receive/route.h"
 #include "softrnic/rocev2/frame.h"
 
 struct softrnic_cq;
+struct softrnic_mcg_member;
 struct softrnic_q_counter;
 struct softrnic_rmp;
 
@@ -62,7 +62,7 @@ struct softrnic_qp {
 	bool no_sq, no_rq, rlky;
 	bool utc; /* the times of its completions are */
 	struct softrnic_qp_rq rq;
-	struct softrnic_mcg_members groups; /* that it is in */
+	LIST_HEAD(, softrnic_mcg_member) groups; /* that it is in: receive/mcg.h */
 	bool block_lb_mc; /* what it sends to a group that it is in does not come back */
 	/* The path: the address of ours that is the source; what its packets have around them, the peer's addresses among it */
 	uint8_t source_index;

@@ -3,8 +3,8 @@
 /* Datagrams in: anybody may send them to anybody who has the same keys, and they tell where they come from. */
 #include <rte_branch_prediction.h>
 
+#include "softrnic/receive/pkey.h"
 #include "softrnic/receive/qp_datagram.h"
-#include "softrnic/receive/roce.h"
 #include "softrnic/rocev2/encode.h"
 
 _Static_assert(ROCE_GRH_BYTES == ROCEV2_GRH_BYTES, "what stands before the payload");

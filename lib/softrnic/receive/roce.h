@@ -8,6 +8,7 @@
 #include "softrnic/base/device.h"
 #include "softrnic/port/frame.h"
 #include "softrnic/port/headers.h"
+#include "softrnic/receive/pkey.h"
 #include "softrnic/receive/route.h"
 #include "softrnic/rocev2/frame.h"
 
@@ -20,15 +21,6 @@ struct softrnic_roce_addr {
 	uint8_t mac[6];
 };
 #define SOFTRNIC_ROCE_ADDRS 128
-
-#define SOFTRNIC_PKEY 0xffff /* the whole of the P_Key table */
-
-/* Members of one partition, of which one at least is a full one (IBTA vol. 1, 10.9.3). */
-static inline bool
-softrnic_roce_pkey_fits(uint16_t pkey)
-{
-	return ((pkey ^ SOFTRNIC_PKEY) & 0x7fff) == 0 && ((pkey | SOFTRNIC_PKEY) & 0x8000) != 0;
-}
 
 /* A packet on its way, valid during the call that carries it. */
 struct softrnic_roce_frame {
