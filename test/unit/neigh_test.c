@@ -11,6 +11,7 @@
 
 #include "bringup.h"
 #include "core/cmd.h"
+#include "core/control.h"
 #include "core/dev.h"
 #include "neigh/neigh.h"
 #include "object/port.h"
@@ -131,6 +132,19 @@ test_queues_in_error_are_mended(void **state)
 	queues_break(right);
 	assert_true(UNIT_COMES(rnic_neigh_resolve(left, four2, none, UINT32_MAX, mac) == 0));
 	assert_memory_equal(mac, right->mac, 6);
+}
+
+/* Nothing else wakes the control thread then. */
+static void
+test_tries_need_no_health_watch(void **state)
+{
+	uint8_t mac[6];
+
+	(void)state;
+	rnic_control_watch(left, false);
+	assert_int_equal(rnic_neigh_resolve(left, nobody, none, 0, mac), -EINPROGRESS);
+	assert_true(UNIT_COMES(rnic_neigh_resolve(left, nobody, none, 0, mac) == -EHOSTUNREACH));
+	rnic_control_watch(left, true);
 }
 
 static void
@@ -254,6 +268,7 @@ static const struct CMUnitTest tests[] = {
 	PAIR_TEST(test_ports_find_each_other),
 	PAIR_TEST(test_without_a_link_it_does_not_wait),
 	PAIR_TEST(test_queues_in_error_are_mended),
+	PAIR_TEST(test_tries_need_no_health_watch),
 	PAIR_TEST(test_another_mac_is_announced),
 	PAIR_TEST(test_an_address_that_went_is_not_answered),
 	UNIT_TEST(test_a_port_for_ethernet_has_none_of_it),

@@ -13,8 +13,8 @@ struct rnic_dev;
 struct rnic_eqe;
 struct rnic_rdma_cq;
 
-/* Entries in each completion event queue: CQs with events of all of them, at most. */
-#define RNIC_RDMA_EVENTS_MAX 4096
+/* CQs with events, at most. Each may have one entry in its completion event queue, and so may the driver's own. */
+#define RNIC_RDMA_EVENTS_MAX 4095
 /* From now on events are for this device of the library's; NULL: for nobody. */
 void rnic_rdma_events_to(struct rnic_dev *dev, struct rdmapmd_device *device);
 /* An entry of any event queue: is it an error of a queue of RDMA's? `arg` is the device. */

@@ -34,7 +34,7 @@
 	(EVENT(RNIC_EVENT_COMM_ESTABLISHED) | EVENT(RNIC_EVENT_SQ_DRAINED) |   \
 	 EVENT(RNIC_EVENT_SRQ_CATASTROPHIC) | EVENT(RNIC_EVENT_SRQ_LAST_WQE) | \
 	 EVENT(RNIC_EVENT_SRQ_LIMIT))
-_Static_assert(RNIC_RDMA_EVENTS_MAX <= 1 << COMP_EQ_LOG_SIZE, "an entry for each CQ");
+_Static_assert(RNIC_RDMA_EVENTS_MAX < 1 << COMP_EQ_LOG_SIZE, "an entry for each CQ");
 
 #define OTHER_EQS 2u /* the asynchronous one, and that of queue pairs */
 

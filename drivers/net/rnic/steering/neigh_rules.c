@@ -138,7 +138,7 @@ card_check(struct rnic_dev *dev)
 				    RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS) != 0)
 		return 0;
 	RNIC_LOG(
-		INFO, dev,
+		NOTICE, dev,
 		"no ARP and no neighbour discovery of the driver's own: this card forwards a frame to "
 		"one place, and the application has them");
 	return -ENOTSUP;
