@@ -16,12 +16,9 @@
 #include "neigh/neigh.h"
 #include "object/port.h"
 #include "object/rq.h"
-#include "object/sq.h"
 #include "prm/cmd.h"
 #include "prm/queue.h"
 #include "rdma/gid.h"
-
-#define QUEUES 64 /* numbers of queues that are looked at */
 
 static const uint8_t none[16];
 static const uint8_t four1[16] = { [10] = 0xff, [11] = 0xff, 192, 0, 2, 1 };
@@ -108,19 +105,18 @@ test_without_a_link_it_does_not_wait(void **state)
 	assert_finds(left, four2, right->mac);
 }
 
-/* All queues of that device are in error. */
+/* The receive queue of neighbours is in error. */
 static void
-queues_break(struct rnic_dev *dev)
+queue_break(struct rnic_dev *dev)
 {
-	struct rnic_query_rq_out out;
+	struct rnic_query_tir_out out;
 	struct rnic_rq rq = { 0 };
-	struct rnic_sq sq = { 0 };
 
-	for (uint32_t number = 0; number < QUEUES; number++) {
-		rq.rqn = sq.sqn = number;
-		if (rnic_cmd_try_query(dev, RNIC_CMD_QUERY_RQ, number, &out, sizeof(out)) == 0)
-			assert_int_equal(rnic_rq_set_state(dev, &rq, RNIC_WQ_STATE_ERR), 0);
-	}
+	assert_int_equal(
+		rnic_cmd_query(dev, RNIC_CMD_QUERY_TIR, dev->neigh_rules.tir, &out, sizeof(out)),
+		0);
+	rq.rqn = (uint32_t)rnic_tirc_get(rnic_query_tir_out_tirc(&out), RNIC_TIRC_INLINE_RQN);
+	assert_int_equal(rnic_rq_set_state(dev, &rq, RNIC_WQ_STATE_ERR), 0);
 }
 
 static void
@@ -129,7 +125,7 @@ test_queues_in_error_are_mended(void **state)
 	uint8_t mac[6];
 
 	(void)state;
-	queues_break(right);
+	queue_break(right);
 	assert_true(UNIT_COMES(rnic_neigh_resolve(left, four2, none, UINT32_MAX, mac) == 0));
 	assert_memory_equal(mac, right->mac, 6);
 }
