@@ -445,8 +445,8 @@ __rte_experimental int rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_
  *
  * @param qp  A UD queue pair, in any state.
  * @param gid The group's address: rdmapmd_gid_is_multicast().
- * @return 0, also if it is in the group; -EINVAL not a UD queue pair, or no group's address; -ENOSPC the device has room for
- *         no more groups, or for no more queue pairs in this one; -ENOTSUP the device has no groups; -ENOMEM.
+ * @return 0, also if it is in the group; -EINVAL not a UD queue pair, or no group's address; -ENOSPC the device has as
+ *         many groups as it can, or this one as many queue pairs; -ENOTSUP the device has no groups; -ENOMEM.
  */
 __rte_experimental int rdmapmd_mcast_attach(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid);
 

@@ -349,7 +349,7 @@ handle_of_group(const struct node *node, const union rdmapmd_gid *gid)
 	return ah;
 }
 
-/* The first one sends; it is on one device, the second one, too, the third one on the other. Who is in the group gets a copy each. */
+/* The first one sends; the second one is on the same device, the third one on the other. Who is in the group gets a copy. */
 static void
 send_to_group(const union rdmapmd_gid *gid, uint32_t flags)
 {

@@ -194,8 +194,8 @@ try_message(uint8_t opcode, uint32_t length, uint8_t flags, unsigned int pieces)
 }
 
 /*
- * Large messages: no flag, each of them, all; all of them in all ways is what takes its time. None where nothing is sent again: a wire
- * may be too short for it; and a datagram is a packet.
+ * Large messages: no flag, each of them, all; all of them in all ways is what takes its time. None where nothing is sent again:
+ * a wire may be too short for it; and a datagram is a packet.
  */
 static bool
 worth_it(uint32_t length, uint8_t flags)

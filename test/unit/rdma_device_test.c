@@ -103,6 +103,18 @@ test_a_secondary_process_is_refused_with_one_message(void **state)
 	fake_unregister(fake);
 }
 
+/* Of its structs. */
+static const size_t sizes[] = {
+	offsetof(struct rdmapmd_driver_ops, context_size),
+	offsetof(struct rdmapmd_driver_ops, pd_size),
+	offsetof(struct rdmapmd_driver_ops, mr_size),
+	offsetof(struct rdmapmd_driver_ops, cq_size),
+	offsetof(struct rdmapmd_driver_ops, qp_size),
+	offsetof(struct rdmapmd_driver_ops, srq_size),
+	offsetof(struct rdmapmd_driver_ops, td_size),
+	offsetof(struct rdmapmd_driver_ops, ah_size),
+};
+
 static void
 test_an_incomplete_driver_is_refused(void **state)
 {
@@ -138,16 +150,6 @@ test_an_incomplete_driver_is_refused(void **state)
 		offsetof(struct rdmapmd_driver_ops, ah_destroy),
 		offsetof(struct rdmapmd_driver_ops, mcast_attach), /* both or none */
 		offsetof(struct rdmapmd_driver_ops, mcast_detach),
-	};
-	static const size_t sizes[] = {
-		offsetof(struct rdmapmd_driver_ops, context_size),
-		offsetof(struct rdmapmd_driver_ops, pd_size),
-		offsetof(struct rdmapmd_driver_ops, mr_size),
-		offsetof(struct rdmapmd_driver_ops, cq_size),
-		offsetof(struct rdmapmd_driver_ops, qp_size),
-		offsetof(struct rdmapmd_driver_ops, srq_size),
-		offsetof(struct rdmapmd_driver_ops, td_size),
-		offsetof(struct rdmapmd_driver_ops, ah_size),
 	};
 	struct fake *fake = fake_register("fake0");
 	struct rdmapmd_driver_ops ops;

@@ -289,7 +289,7 @@ poll_remember(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 	cq->last_sends = cq->last_receives = RNIC_RDMA_NO_KIND;
 }
 
-/* As poll_responder(), of a datagram: what stands before it, and in its VLAN tag. Entries as Linux's mlx5_ib and libmlx5 read them. */
+/* As poll_responder(), of a datagram, and what its VLAN tag says; as Linux's mlx5_ib and libmlx5 read such entries. */
 static bool
 poll_datagram(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, uint64_t behind,
 	      uint32_t length, const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
