@@ -160,6 +160,26 @@ add_ports(struct command_line *line, const char *const *ports)
 	}
 }
 
+/* What is on the path takes such frames, queue pairs' as well. */
+static int
+set_mtus(void)
+{
+	const char *mtu = getenv("E2E_MTU");
+	struct e2e_conf conf = { .rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER };
+	uint16_t port;
+
+	if (mtu == NULL)
+		return 0;
+	conf.mtu = (uint16_t)atoi(mtu);
+	RTE_ETH_FOREACH_DEV(port) {
+		if (e2e_port_setup(port, &conf) != 0) {
+			fprintf(stderr, "port %u does not start with an MTU of %s\n", port, mtu);
+			return -1;
+		}
+	}
+	return 0;
+}
+
 int
 e2e_init(const char *name, const char *const *ports)
 {
@@ -196,7 +216,7 @@ e2e_init(const char *name, const char *const *ports)
 		fprintf(stderr, "no memory for a mempool\n");
 		return -1;
 	}
-	return 0;
+	return set_mtus();
 }
 
 void

@@ -54,7 +54,7 @@ void e2e_port_spec(char *spec, size_t room, unsigned int index, const char *deva
 
 /*
  * EAL with options for a quiet process and the ports given (NULL ended), and a pool. Functions have hugepages, which must be
- * there; vdevs need none. 0, or -1 with a message.
+ * there; vdevs need none. With E2E_MTU set, ports are started with that MTU. 0, or -1 with a message.
  */
 int e2e_init(const char *name, const char *const *ports);
 /* The device behind such a port, by its place in that list. */

@@ -103,12 +103,13 @@ rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gi
 		.dest_qp_num = qpn,
 		.rq_psn = first_psn(qpn, conf),
 		.max_dest_rd_atomic = or_none(conf->rd_atomic, 16),
-		.min_rnr_timer = 1,
+		.min_rnr_timer = or_none(conf->min_rnr_timer, 1),
 		.ah_attr = { .dgid = *gid,
 			     .sgid_index = (uint8_t)conf->sgid_index,
 			     .hop_limit = 64,
 			     .port_num = PORT },
 	};
+	memcpy(attr.ah_attr.dmac, conf->dmac, sizeof(attr.ah_attr.dmac));
 	change(qp, &attr,
 	       RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU | RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
 		       RDMAPMD_QP_MAX_DEST_RD_ATOMIC | RDMAPMD_QP_MIN_RNR_TIMER);
@@ -117,7 +118,7 @@ rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gi
 	attr = (struct rdmapmd_qp_attr){
 		.qp_state = RDMAPMD_QPS_RTS,
 		.timeout = OR(conf->timeout, 14),
-		.retry_cnt = OR(conf->retry_cnt, 7),
+		.retry_cnt = or_none(conf->retry_cnt, 7),
 		.rnr_retry = or_none(conf->rnr_retry, 7),
 		.sq_psn = first_psn(qp->qp_num, conf),
 		.max_rd_atomic = or_none(conf->rd_atomic, 16),

@@ -42,8 +42,10 @@ struct rdma_conf {
 	uint32_t access;	     /* of peers, through the queue pair; all that the device can */
 	enum rdmapmd_mtu mtu;	     /* 1024 */
 	uint8_t timeout;	     /* 14 */
-	uint8_t retry_cnt;	     /* 7 */
+	uint8_t retry_cnt;	     /* 7; RDMA_NONE: 0 */
 	uint8_t rnr_retry;	     /* 7; RDMA_NONE: 0 */
+	uint8_t min_rnr_timer;	     /* 1; RDMA_NONE: 0 */
+	uint8_t dmac[6];	     /* of the peer; 0: it follows from its address */
 	uint8_t rd_atomic;	     /* 16; RDMA_NONE: 0 */
 	uint32_t psn;		     /* where both begin, more or less; next to the wrap */
 	enum rdmapmd_qp_state up_to; /* how far to connect; RTS */

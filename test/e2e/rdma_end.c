@@ -14,6 +14,7 @@
 #define BYTES		     (2 * RDMA_HALF)
 #define WAIT_MS		     60000
 #define QUIET_MS	     2
+#define COUNTERS	     64
 #define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
 
 /* ---- Open, close ---- */
@@ -91,6 +92,7 @@ rdma_end_open(struct rdma_end *end, const char *device, const struct rdma_conf *
 	use_type(end, RDMAPMD_QPT_RC);
 	assert_int_equal(rdmapmd_gid_query(end->context, PORT, 0, &own), 0);
 	end->gid = own.gid;
+	memcpy(end->mac, own.mac, sizeof(end->mac));
 }
 
 void
@@ -232,11 +234,11 @@ prepare(struct rdma_end *end, const struct rdma_order *order)
 	struct rdmapmd_sge *first = &sges[datagram], *last = &first[order->pieces - 1];
 	uint32_t i;
 
-	rdma_end_put(end, RDMA_FROM, order->length, 1, order->seed);
+	rdma_end_put(end, RDMA_FROM + order->slot, order->length, 1, order->seed);
 	if (order->value != 0)
-		memcpy(end->memory + RDMA_FROM, &order->value, sizeof(order->value));
-	rdma_end_blank(end, RDMA_TO, order->length, order->pieces);
-	rdma_end_pieces(end, RDMA_TO, order->length, order->pieces, first);
+		memcpy(end->memory + RDMA_FROM + order->slot, &order->value, sizeof(order->value));
+	rdma_end_blank(end, RDMA_TO + order->slot, order->length, order->pieces);
+	rdma_end_pieces(end, RDMA_TO + order->slot, order->length, order->pieces, first);
 	if (order->receive == RDMA_RECEIVE_SHORT)
 		last->length--;
 	else if (order->receive == RDMA_RECEIVE_BAD_KEY)
@@ -282,16 +284,41 @@ async_event(struct rdma_end *end)
 	return event.event_type;
 }
 
+static void
+say_hello(struct rdma_end *end, uint32_t gid_index, struct rdma_answer *answer)
+{
+	struct rdmapmd_gid_entry entry = { .gid = end->gid };
+
+	if (gid_index != 0)
+		assert_int_equal(rdmapmd_gid_query(end->context, PORT, gid_index, &entry), 0);
+	answer->qpn = end->qp->qp_num;
+	answer->gid = entry.gid;
+	memcpy(answer->mac, end->mac, sizeof(answer->mac));
+	answer->address = (uintptr_t)end->memory;
+	memcpy(answer->keys, end->keys, sizeof(answer->keys));
+}
+
+uint64_t
+rdma_end_counter(struct rdma_end *end, const char *name)
+{
+	const char *names[COUNTERS];
+	uint64_t values[COUNTERS];
+	int count = rdmapmd_counters_names(end->context, names, COUNTERS), i;
+
+	assert_in_range(count, 1, COUNTERS);
+	assert_int_equal(rdmapmd_counters_read(end->context, PORT, values, COUNTERS), count);
+	for (i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return values[i];
+	fail_msg("no counter %s", name);
+	return 0;
+}
+
 void
 rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_answer *answer)
 {
 	switch (order->kind) {
-	case RDMA_ORDER_HELLO:
-		answer->qpn = end->qp->qp_num;
-		answer->gid = end->gid;
-		answer->address = (uintptr_t)end->memory;
-		memcpy(answer->keys, end->keys, sizeof(answer->keys));
-		break;
+	case RDMA_ORDER_HELLO: say_hello(end, order->conf.sgid_index, answer); break;
 	case RDMA_ORDER_CONNECT:
 		rdma_connect_to(end->qp, order->qpn, &order->gid, &order->conf);
 		break;
@@ -308,11 +335,14 @@ rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_
 		answer->yes = cq_event(end, order->event ? WAIT_MS : 0);
 		break;
 	case RDMA_ORDER_HAS:
-		answer->yes = rdma_end_has(end, RDMA_TO, order->length, order->pieces, order->seed);
-		memcpy(&answer->value, end->memory + RDMA_FROM, sizeof(answer->value));
+		answer->yes = rdma_end_has(end, RDMA_TO + order->slot, order->length, order->pieces,
+					   order->seed);
+		memcpy(&answer->value, end->memory + RDMA_FROM + order->slot,
+		       sizeof(answer->value));
 		break;
 	case RDMA_ORDER_EVENT: answer->type = async_event(end); break;
 	case RDMA_ORDER_QUIET: answer->yes = quiet(end); break;
+	case RDMA_ORDER_COUNTER: answer->value = rdma_end_counter(end, order->counter); break;
 	}
 }
 

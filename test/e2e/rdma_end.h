@@ -43,6 +43,7 @@ struct rdma_end {
 	uint32_t keys[RDMA_REGIONS];
 	uint8_t *memory;
 	union rdmapmd_gid gid;
+	uint8_t mac[6];
 };
 
 /* In RESET. The queues are as conf says; of the other types they are made when they are asked for. */
@@ -62,6 +63,9 @@ void rdma_end_blank(struct rdma_end *end, uint32_t at, uint32_t length, unsigned
 bool rdma_end_has(const struct rdma_end *end, uint32_t at, uint32_t length, unsigned int count,
 		  uint64_t seed);
 
+/* A counter of its port, by its name. */
+uint64_t rdma_end_counter(struct rdma_end *end, const char *name);
+
 /* ---- The peer ---- */
 
 /* What a receive is like. */
@@ -74,15 +78,16 @@ enum rdma_receive {
 
 struct rdma_order {
 	enum rdma_order_kind {
-		RDMA_ORDER_HELLO,   /* says who it is */
+		RDMA_ORDER_HELLO,   /* says who it is, by its GID conf.sgid_index */
 		RDMA_ORDER_CONNECT, /* from RESET, to `qpn` at `gid` as `conf` says */
 		RDMA_ORDER_RESET,   /* and from now on the one of conf's type is in use */
 		/* message `seed` to RDMA_FROM; RDMA_TO blank; receives for `length` bytes in `pieces`; arm */
 		RDMA_ORDER_PREPARE,
 		RDMA_ORDER_POLL, /* wait for a completion, then for an event of the CQ if `event` */
 		RDMA_ORDER_HAS,	 /* is message `seed` at RDMA_TO? */
-		RDMA_ORDER_EVENT, /* wait for an asynchronous one */
-		RDMA_ORDER_QUIET, /* nothing comes for a while? */
+		RDMA_ORDER_EVENT,   /* wait for an asynchronous one */
+		RDMA_ORDER_QUIET,   /* nothing comes for a while? */
+		RDMA_ORDER_COUNTER, /* how many of `counter`? */
 	} kind;
 	struct rdma_conf conf;
 	uint32_t qpn;
@@ -90,19 +95,22 @@ struct rdma_order {
 	uint64_t seed;
 	uint64_t value; /* what RDMA_FROM begins with instead, unless it is 0 */
 	uint32_t length;
+	uint32_t slot; /* PREPARE and HAS: so far behind RDMA_FROM and RDMA_TO */
 	uint32_t pieces;
 	uint32_t receives;
 	enum rdma_receive receive;
 	bool event;
+	char counter[32];
 };
 
 struct rdma_answer {
 	uint32_t qpn;
 	union rdmapmd_gid gid;
+	uint8_t mac[6];
 	uint64_t address; /* of its memory */
 	uint32_t keys[RDMA_REGIONS];
 	struct rdmapmd_wc wc;
-	uint64_t value; /* what RDMA_FROM begins with */
+	uint64_t value; /* what RDMA_FROM begins with; the counter */
 	enum rdmapmd_event_type type;
 	bool yes; /* HAS, QUIET; POLL: the CQ had an event */
 };
@@ -116,7 +124,7 @@ struct rdma_peer {
 	pid_t pid;
 };
 
-/* Start this program again, as the process whose device `devargs` says. */
+/* Start this program again, as the process whose device `devargs` says; in the network namespace of RDMA_PEER_NETNS, if set. */
 void rdma_peer_start(struct rdma_peer *peer, const char *devargs);
 /* It closes everything and ends well. */
 void rdma_peer_stop(struct rdma_peer *peer);

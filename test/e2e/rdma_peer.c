@@ -2,6 +2,8 @@
 
 /* The peer of a connection as a process of its own: this program again, which takes orders from a socket. */
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,17 @@
 
 #include "port.h"
 #include "rdma_end.h"
+
+/* In a child: where its end of the cable is, if it is not here. */
+static void
+go_there(void)
+{
+	const char *path = getenv("RDMA_PEER_NETNS");
+	const int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (path != NULL && (fd < 0 || setns(fd, CLONE_NEWNET) != 0))
+		_exit(127);
+}
 
 void
 rdma_peer_start(struct rdma_peer *peer, const char *devargs)
@@ -24,6 +37,7 @@ rdma_peer_start(struct rdma_peer *peer, const char *devargs)
 	/* Without the flag that closes it: a duplicate, made by the child. */
 	peer->pid = fork();
 	if (peer->pid == 0) {
+		go_there();
 		snprintf(number, sizeof(number), "%d", dup(fds[1]));
 		execv("/proc/self/exe", argv);
 		_exit(127);
