@@ -2,10 +2,13 @@
 
 /*
  * kill -9 of an RDMA peer, or of softrnicd, at any moment: what was posted comes back with errors in time, everything can be
- * closed, and made again with who comes in the place of the dead. rdma_survivor SOCKET SOCKET_OF_PEER.
+ * closed, and made again with who comes in the place of the dead. rdma_survivor SOCKET SOCKET_OF_PEER [cable|dies]; instead of a
+ * socket it may be a port's devargs.
  *
  * Whoever runs it starts softrnicd: it answers each line "softrnicd?" with the number of its process, a new one if the old
- * one is dead.
+ * one is dead. With `cable` there are two of them, with a cable between them: "far?" is the same of the peer's one, and the answer
+ * to "cut?" comes when the cable has gone; behind that "softrnicd?" is answered when both are new, and the cable, too. With `dies`
+ * it is the one to be killed, as soon as it has said "kill!"
  */
 
 #include <dirent.h>
@@ -32,6 +35,7 @@
 #define MOMENTS	   20000 /* us in which it dies */
 
 static const char *sockets[2];
+static bool over_cable;
 static struct rdma_end own;
 static struct rdma_peer peer;
 static uint64_t random_state = 7;
@@ -41,6 +45,8 @@ static unsigned int times;
 static unsigned int
 rounds(void)
 {
+	if (over_cable)
+		return full_run() ? 20 : default_run() ? 1 : 3;
 	return full_run() ? 200 : 5;
 }
 
@@ -82,12 +88,19 @@ descriptors(void)
 /* ---- Both ends ---- */
 
 static void
+devargs_of(unsigned int end, char *devargs, size_t room)
+{
+	snprintf(devargs, room, "%s%s", strchr(sockets[end], '=') == NULL ? "socket=" : "",
+		 sockets[end]);
+}
+
+static void
 begin(void)
 {
 	static const struct rdma_conf impatient = { .timeout = TIMEOUT, .retry_cnt = RETRIES };
 	char devargs[256];
 
-	snprintf(devargs, sizeof(devargs), "socket=%s", sockets[1]);
+	devargs_of(1, devargs, sizeof(devargs));
 	rdma_peer_start(&peer, devargs);
 	rdma_end_open(&own, DEVICE, &impatient);
 	rdma_meet(&own, &peer, &impatient, &impatient);
@@ -237,10 +250,20 @@ work(struct traffic *traffic, unsigned int round)
 
 /* ---- The peer ---- */
 
+/* The first packet, and each time that it is repeated. */
+static void
+check_given_up_in_time(const char *what)
+{
+	const double timeout = 4.096e-6 * (1 << TIMEOUT);
+
+	printf("# %u %s: errors and flush within %.0f ms (timeouts: %.0f ms)\n", times, what,
+	       usual() * 1000, (1 + RETRIES) * timeout * 1000);
+	assert_true(usual() < ((1 + RETRIES) * timeout + GIVE_UP_S) * (e2e_sanitized() ? 5 : 1));
+}
+
 static void
 test_the_peer_is_killed(void **unused)
 {
-	const double timeout = 4.096e-6 * (1 << TIMEOUT);
 	struct traffic traffic;
 	unsigned int i, open = 0;
 	uint64_t start;
@@ -250,16 +273,13 @@ test_the_peer_is_killed(void **unused)
 	for (i = 0; i < rounds(); i++) {
 		start = work(&traffic, i);
 		rdma_peer_kill(&peer);
-		/* The first packet, and each time that it is repeated. */
 		expect_end(&traffic, RDMAPMD_WC_RETRY_EXC_ERR, start);
 		rdma_end_close(&own);
 		if (i == 0)
 			open = descriptors();
 		assert_int_equal(descriptors(), open);
 	}
-	printf("# %u peers killed: errors and flush within %.0f ms (timeouts: %.0f ms)\n", rounds(),
-	       usual() * 1000, (1 + RETRIES) * timeout * 1000);
-	assert_true(usual() < ((1 + RETRIES) * timeout + GIVE_UP_S) * (e2e_sanitized() ? 5 : 1));
+	check_given_up_in_time("peers killed");
 	begin();
 	check_works(i);
 	rdma_end_close(&own);
@@ -269,14 +289,20 @@ test_the_peer_is_killed(void **unused)
 /* ---- softrnicd ---- */
 
 static pid_t
-softrnicd(void)
+question(const char *what)
 {
 	char line[32];
 
-	printf("softrnicd?\n");
+	printf("%s\n", what);
 	fflush(stdout);
 	assert_non_null(fgets(line, sizeof(line), stdin));
 	return (pid_t)atoi(line);
+}
+
+static pid_t
+softrnicd(void)
+{
+	return question("softrnicd?");
 }
 
 static void
@@ -297,7 +323,7 @@ attach(void)
 {
 	char devargs[256];
 
-	snprintf(devargs, sizeof(devargs), "socket=%s", sockets[0]);
+	devargs_of(0, devargs, sizeof(devargs));
 	assert_int_equal(rte_eal_hotplug_add("vdev", DEVICE, devargs), 0);
 }
 
@@ -337,29 +363,119 @@ test_softrnicd_is_killed(void **unused)
 	rdma_peer_stop(&peer);
 }
 
+/* ---- What is between them ---- */
+
+/* The peer's device dies, and the peer with it. */
+static void
+test_the_far_softrnicd_is_killed(void **unused)
+{
+	pid_t daemon = question("far?");
+	struct traffic traffic;
+	unsigned int i, open = 0;
+	uint64_t start;
+
+	(void)unused;
+	times = 0;
+	for (i = 0; i < rounds(); i++) {
+		start = work(&traffic, i);
+		assert_int_equal(kill(daemon, SIGKILL), 0);
+		expect_end(&traffic, RDMAPMD_WC_RETRY_EXC_ERR, start);
+		rdma_peer_kill(&peer);
+		rdma_end_close(&own);
+		if (i == 0)
+			open = descriptors();
+		assert_int_equal(descriptors(), open);
+		daemon = question("far?");
+	}
+	check_given_up_in_time("far softrnicds killed");
+	begin();
+	check_works(i);
+	rdma_end_close(&own);
+	rdma_peer_stop(&peer);
+}
+
+/* Both devices go on without it; both ends can be closed. */
+static void
+test_the_cable_is_removed(void **unused)
+{
+	struct traffic traffic;
+	unsigned int i, open = 0;
+	uint64_t start;
+
+	(void)unused;
+	times = 0;
+	for (i = 0; i < rounds(); i++) {
+		work(&traffic, i);
+		question("cut?");
+		start = rte_get_timer_cycles();
+		expect_end(&traffic, RDMAPMD_WC_RETRY_EXC_ERR, start);
+		rdma_end_close(&own);
+		rdma_peer_stop(&peer);
+		assert_int_equal(rte_eal_hotplug_remove("vdev", DEVICE), 0);
+		if (i == 0)
+			open = descriptors();
+		assert_int_equal(descriptors(), open);
+		softrnicd();
+		attach();
+	}
+	check_given_up_in_time("cables removed");
+	begin();
+	check_works(i);
+	rdma_end_close(&own);
+	rdma_peer_stop(&peer);
+}
+
+/* Until somebody kills it. */
+static void
+test_this_one_is_killed(void **unused)
+{
+	struct traffic traffic;
+
+	(void)unused;
+	work(&traffic, 0);
+	printf("kill!\n");
+	fflush(stdout);
+	traffic_run(&traffic, PATIENCE_S * UINT64_C(1000000));
+	fail_msg("nobody has killed it");
+}
+
 int
 main(int argc, char **argv)
 {
-	char vdev[256];
+	char vdev[300];
 	const char *const vdevs[] = { vdev, NULL };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_peer_is_killed),
 		cmocka_unit_test(test_softrnicd_is_killed),
+		cmocka_unit_test(test_the_far_softrnicd_is_killed),
+		cmocka_unit_test(test_the_cable_is_removed),
 	};
+	const struct CMUnitTest pair[] = { tests[0], tests[1] }, embedded[] = { tests[0] };
+	const struct CMUnitTest dies[] = { cmocka_unit_test(test_this_one_is_killed) };
+	char devargs[256];
 	int rc;
 
 	if (argc == 4 && strcmp(argv[1], RDMA_PEER_ARGUMENT) == 0)
 		return rdma_peer_main(argv);
-	if (argc != 3) {
-		fprintf(stderr, "rdma_survivor SOCKET SOCKET_OF_PEER\n");
+	if (argc != 3 && argc != 4) {
+		fprintf(stderr, "rdma_survivor SOCKET SOCKET_OF_PEER [cable|dies]\n");
 		return 2;
 	}
 	sockets[0] = argv[1];
 	sockets[1] = argv[2];
-	snprintf(vdev, sizeof(vdev), DEVICE ",socket=%s", sockets[0]);
+	over_cable = argc == 4;
+	devargs_of(0, devargs, sizeof(devargs));
+	snprintf(vdev, sizeof(vdev), DEVICE ",%s", devargs);
 	if (e2e_init("rdma-survivor", vdevs) != 0)
 		return 1;
-	rc = cmocka_run_group_tests_name("rdma_survivor", tests, NULL, NULL);
+	if (!over_cable)
+		rc = cmocka_run_group_tests_name("rdma_survivor", pair, NULL, NULL);
+	else if (strcmp(argv[3], "dies") == 0)
+		rc = cmocka_run_group_tests_name("rdma_survivor", dies, NULL, NULL);
+	else if (strchr(sockets[0], '=') != NULL)
+		rc = cmocka_run_group_tests_name("rdma_survivor", embedded, NULL, NULL);
+	else
+		rc = cmocka_run_group_tests_name("rdma_survivor", tests, NULL, NULL);
 	e2e_fini();
 	return rc;
 }
