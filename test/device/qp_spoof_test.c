@@ -31,11 +31,12 @@
 #define DIRECT	    (CONNECTIONS * SLOT)
 #define MESSAGE_MAX 3000u
 #define BATCH	    500u  /* frames between two messages */
-#define AT_ONCE	    16u	  /* that a wire takes */
+#define AT_ONCE	    64u	  /* that a wire takes */
 #define AWAY	    4096u /* PSNs: nothing that was sent of late is as far back */
 #define RNR_US	    656000
 #define WAIT_US	    20
 #define WAITS	    500000
+#define WAITS_LOST  50 /* what has not come by then does not */
 
 struct flock {
 	struct qw_two *two;
@@ -49,6 +50,7 @@ struct flock {
 	uint32_t turn;
 	uint16_t vlan;
 	bool poll_each;
+	bool may_miss; /* a kernel has its own mind about garbage */
 	struct stranger_frame frame;
 };
 
@@ -108,7 +110,8 @@ check_counts(struct flock *f)
 static void
 idle(struct flock *f)
 {
-	softrnic_poll(f->two->qw.poller);
+	for (uint32_t polls = port_wires != NULL ? 8 : 1; polls > 0; polls--)
+		softrnic_poll(f->two->qw.poller);
 	if (port_wires != NULL)
 		usleep(WAIT_US);
 }
@@ -121,6 +124,8 @@ settle(struct flock *f)
 		uint32_t waits = 0;
 
 		while (arrived(f, end) - f->had[end] != f->thrown[end] + answered(f, 1 - end)) {
+			if (f->may_miss && waits == WAITS_LOST)
+				break;
 			if (waits++ == WAITS)
 				fail_msg("end %u has had %u frames of the stranger's %u", end,
 					 (unsigned int)(arrived(f, end) - f->had[end]),
@@ -232,11 +237,12 @@ too_late(struct flock *f, unsigned int end, const struct stranger_target *target
 	out_of_window(f, target, false);
 }
 
-/* Does a kernel look into it? Those with a tag lose it on their way, and some get lost. */
+/* Is it one that Linux takes? It sends none without a payload, and those with a tag it looks into. */
 static bool
-has_tag(const struct stranger_frame *frame)
+passes_linux(const struct stranger_frame *frame)
 {
-	return frame->bytes[12] == 0x81 || frame->bytes[12] == 0x88;
+	return frame->length > ROCEV2_ETHER_BYTES + ROCEV2_TAG_BYTES && frame->bytes[12] != 0x81 &&
+	       frame->bytes[12] != 0x88;
 }
 
 /* Anything. What is right again in it has a PSN that changes nothing. */
@@ -253,7 +259,7 @@ garbage(struct flock *f, unsigned int end, const struct stranger_target *target)
 		stranger_make(target, ways[stranger_below(&f->random, 4)], opcode, psn, &f->random,
 			      &f->frame);
 		stranger_damage(&f->frame, psn, &f->random);
-	} while (port_wires != NULL && has_tag(&f->frame));
+	} while (port_wires != NULL && !passes_linux(&f->frame));
 }
 
 /* ---- Nothing happened ---- */
@@ -358,7 +364,7 @@ message_begin(struct flock *f, const struct message *m, uint32_t seed)
 		idle(f);
 	}
 	/* What was sent behind the first packet has arrived as well. */
-	for (waits = 0; waits < 100; waits++)
+	for (waits = 0; waits < 20; waits++)
 		idle(f);
 }
 
@@ -438,7 +444,7 @@ count_of(uint32_t usual, uint32_t all, uint32_t full)
 
 	if (sanitized_run() && !full_run())
 		count = usual / 4;
-	return port_wires != NULL ? count / 10 : count;
+	return port_wires != NULL ? count / 20 : count;
 }
 
 /* ---- Tests ---- */
@@ -498,16 +504,21 @@ test_packets_that_come_too_late(void **state)
 }
 
 static void
-nothing_else(struct flock *f)
+most_has_arrived(struct flock *f)
 {
-	(void)f;
+	for (unsigned int end = 0; end < 2; end++)
+		assert_true(arrived(f, end) - f->had[end] >= f->thrown[end] * 9 / 10);
 }
 
 /* Frames that are cut, prolonged, damaged and made up, with checksums that are wrong or right. */
 static void
 test_garbage(void **state)
 {
-	withstand(*state, garbage, nothing_else, count_of(100000, 1000000, 10000000));
+	struct flock *f = *state;
+
+	f->may_miss = port_wires != NULL;
+	withstand(f, garbage, most_has_arrived, count_of(100000, 1000000, 10000000));
+	f->may_miss = false;
 }
 
 /* ---- 64 connections ---- */
