@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""devtools/check.sh sees what is wrong in a small house, in each of its corners."""
+
+import os
+import shutil
+import subprocess
+
+DEVTOOLS = os.path.join(os.environ["RDMAPMD_SOURCE"], "devtools")
+# git's list of files, which is all that the script asks of it: * goes over folders there, too.
+GIT = """#!/usr/bin/python3
+import fnmatch, os, sys
+patterns = sys.argv[sys.argv.index("--") + 1:] or ["*"]
+for folder, _, names in os.walk("."):
+    for name in names:
+        path = os.path.relpath(os.path.join(folder, name))
+        if any(fnmatch.fnmatch(path, p) for p in patterns):
+            print(path)
+"""
+
+EVERYWHERE = ("", "app/", "devtools/", "drivers/", "examples/", "lib/prm/", "lib/softrnic/", "lib/softrnic/engine/", "test/",
+              "test/device/")
+
+
+def look(root, check, files):
+    """(exit code, what check.sh said) of a house of these files: {name: text}."""
+    for name in ("check.sh", "lib.sh"):
+        os.makedirs(root / "devtools", exist_ok=True)
+        shutil.copy(os.path.join(DEVTOOLS, name), root / "devtools" / name)
+    (root / "bin").mkdir(exist_ok=True)
+    (root / "bin" / "git").write_text(GIT)
+    (root / "bin" / "git").chmod(0o755)
+    for name, text in files.items():
+        os.makedirs(root / os.path.dirname(name), exist_ok=True)
+        (root / name).write_text(text)
+    done = subprocess.run([root / "devtools" / "check.sh", check], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=120, check=False,
+                          env={**os.environ, "PATH": f"{root / 'bin'}:{os.environ['PATH']}"})
+    print(done.stdout)
+    return done.returncode, done.stdout
+
+
+def function(lines):
+    return "void\nplanted(void)\n{\n" + "\t;\n" * lines + "}\n"
+
+
+def test_a_function_of_more_than_60_lines_is_an_error_everywhere(tmp_path):
+    code, _ = look(tmp_path, "size", {folder + "x.c": function(60) for folder in EVERYWHERE})
+    assert code == 0
+    code, said = look(tmp_path, "size", {folder + "x.c": function(61) for folder in EVERYWHERE})
+    assert code == 1
+    for folder in EVERYWHERE:
+        assert f"  {folder}x.c:3: a function of 61 lines\n" in said
+
+
+def test_a_file_of_more_than_800_lines_is_an_error_everywhere(tmp_path):
+    names = [f"{folder}x.{kind}" for folder in EVERYWHERE for kind in ("c", "h", "py", "sh")]
+    code, _ = look(tmp_path, "size", {name: "\n" * 800 for name in names})
+    assert code == 0
+    code, said = look(tmp_path, "size", {name: "\n" * 801 for name in names})
+    assert code == 1
+    for name in names:
+        assert f"  {name}: 801 lines; look for the second object in it\n" in said
