@@ -38,7 +38,9 @@ class Floors:
         self.library = library
         self.held = section.getboolean("held", fallback=False)
         self.public = [os.path.join(library, name) for name in section.get("public", fallback="").split()]
-        self.shared = [os.path.join(library, name) for name in section.get("shared", fallback="").split()]
+        # {header: how many files it may declare for}
+        entries = [entry.rsplit(":", 1) for entry in section.get("shared", fallback="").split()]
+        self.shared = {os.path.join(library, name): int(most) for name, most in entries}
         lines = section.get("floors", fallback=".").split("\n")
         self.numbers = {
             folder: number for number, line in enumerate(lines) for folder in line.split()
@@ -294,17 +296,24 @@ def declared_for(text, header, owners, house):
 
 
 def print_headers(house, root, sources, owners):
-    """Headers that declare for several files: apart from public ones, and those that the list has for a reason."""
+    """Headers that declare for several files: apart from public ones, and those that the list has for a reason, up to
+    the number that it gives them. An entry of the list that allows more than there is is reported, too."""
     found = 0
+    for library in house.libraries.values():
+        for header in sorted(set(library.shared) - set(sources)):
+            house.report({library.library}, f"{header}: floors.ini has it, and it is not there")
     for header in sources:
         library = house.libraries.get(house.library_of(header))
         if not header.endswith(".h") or library is None:
             continue
-        if matches(header, library.public + library.shared):
+        if matches(header, library.public):
             continue
         with open(os.path.join(root, header), encoding="utf-8") as file:
             files = declared_for(file.read(), header, owners, house)
-        if len(files) > (4 if header.endswith("_private.h") else 1):
+        most = library.shared.get(header, 4 if header.endswith("_private.h") else 1)
+        if header in library.shared and len(files) < most:
+            house.report({library.library}, f"{header} declares for {len(files)} files only: floors.ini allows {most}")
+        if len(files) > most:
             found += 1
             short = sorted(os.path.relpath(f, library.library) for f in files)
             house.report({library.library}, f"{header} declares for {len(files)} files: " + " ".join(short))

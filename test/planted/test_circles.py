@@ -19,6 +19,7 @@ floors =
 [lib/house]
 held = {held}
 public = door.h
+shared = {shared}
 floors =
     .
     upper
@@ -52,7 +53,7 @@ def compiled(root, name, text):
     return output
 
 
-def look(root, held="yes", uncompiled=(), **changed):
+def look(root, held="yes", shared="", uncompiled=(), **changed):
     """(exit code, what it printed) of a house of which some files differ; / and . are _ in their names."""
     files = {name: changed.get(name.replace("/", "_").replace(".", "_"), text) for name, text in HOUSE.items()}
     commands = []
@@ -65,7 +66,7 @@ def look(root, held="yes", uncompiled=(), **changed):
             commands.append({"directory": str(root / "build"), "command": "gcc -I../lib/house", "file": "../" + name,
                              "output": compiled(root, name, files[name])})
     (root / "build" / "compile_commands.json").write_text(json.dumps(commands))
-    (root / "floors.ini").write_text(FLOORS.format(held=held))
+    (root / "floors.ini").write_text(FLOORS.format(held=held, shared=shared))
     done = subprocess.run([CIRCLES, "--root", root, "--floors", root / "floors.ini", root / "build"], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False)
     print(done.stdout)
@@ -151,6 +152,24 @@ def test_a_header_that_declares_for_another_file_is_seen(tmp_path):
     assert "  error: lib/house/ground/ground.h declares for 2 files: ground/ground.c left/left.c\n" in said
     code, _ = look(tmp_path, lib_house_ground_ground_h=header.format("other"))
     assert code == 0
+
+
+def test_a_header_that_is_listed_declares_for_so_many_files(tmp_path):
+    ground = "ground/ground.h"
+    header = "void ground(void);\nvoid left(void);\n"
+    code, _ = look(tmp_path, shared=f"{ground}:2", lib_house_ground_ground_h=header)
+    assert code == 0
+    code, said = look(tmp_path, shared=f"{ground}:2", lib_house_ground_ground_h=header + "void right(void);\n")
+    assert code == 1
+    assert f"  error: lib/house/{ground} declares for 3 files: ground/ground.c left/left.c left/right.c\n" in said
+    code, said = look(tmp_path, shared=f"{ground}:3", lib_house_ground_ground_h=header)
+    assert code == 1
+    assert f"  error: lib/house/{ground} declares for 2 files only: floors.ini allows 3\n" in said
+    code, said = look(tmp_path, shared=f"{ground}:2 ground/gone.h:2", lib_house_ground_ground_h=header)
+    assert code == 1
+    assert "  error: lib/house/ground/gone.h: floors.ini has it, and it is not there\n" in said
+    code, said = look(tmp_path, shared=ground, lib_house_ground_ground_h=header)
+    assert code == 2
 
 
 def test_a_private_header_is_of_four_files_at_most(tmp_path):
