@@ -151,7 +151,7 @@ public_headers()
 }
 
 # Words that a user stumbles over, in what users read: messages (strings of several words) and public headers. Warnings.
-odd_words='\b(whoever|whom(ever)?|nobody.s|no more(?! than)|any more|to be had|says)\b'
+odd_words='\b(whoever|whom(ever)?|nobody.s|no more(?! than)|any more|to be had|(can|cannot) be had|made anew|is no such|says)\b'
 
 check_words()
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Whoever may make a symbolic link on the way could lead us, and root most of all, to a folder of his choice. So the way
+ * A user who may make a symbolic link on the way could lead us, and root most of all, to a folder of his choice. So the way
  * is walked part by part, by descriptors that nobody can turn, and links are followed only if they are root's or our own;
  * what lies at the end is judged by its descriptor and used by it from then on.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Whoever takes over this process through a socket or the memory behind it finds no capabilities, no way to get any, a user
+ * Code that takes over this process through a socket or the memory behind it finds no capabilities, no way to get any, a user
  * who is not root, few system calls, none of which opens, makes or removes anything, and no file.
  *
  * A sanitizer's runtime needs what the jail denies (it opens files, and its leak check traces the process), and so does that

@@ -124,7 +124,7 @@ main(int argc, char **argv)
 	if (rc != 0)
 		return rc > 0 ? EXIT_SUCCESS : EXIT_USAGE;
 	keep_free_short();
-	/* Whatever the parent left open would be open to whoever breaks in, and count among our descriptors. */
+	/* Whatever the parent left open would be open to an attacker, and count among our descriptors. */
 	close_range(STDERR_FILENO + 1, ~0u, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	log_open();

@@ -383,7 +383,7 @@ parse_pair(struct device_options *device, char *pair, unsigned int *seen)
 	if (i == COUNT(keys))
 		return unknown_key(pair);
 	if (*seen & 1u << i)
-		return usage_error("--device: %s= is there twice", pair);
+		return usage_error("--device: %s= is given twice", pair);
 	*seen |= 1u << i;
 	if (keys[i].parse(device, value) != 0)
 		return usage_error("--device: %s=%s: wanted is %s", pair, value,
@@ -507,7 +507,7 @@ parse_log_level(struct options *options, const char *text)
 			return 0;
 		}
 	}
-	return usage_error("--log-level %s: there are error, warning, info, debug", text);
+	return usage_error("--log-level %s: expected error, warning, info, debug", text);
 }
 
 static int
@@ -555,7 +555,7 @@ take_rest(struct options *options, int argc, char **argv)
 	if (optind >= argc)
 		return 0;
 	if (strcmp(argv[optind - 1], "--") != 0)
-		return usage_error("\"%s\" is no option", argv[optind]);
+		return usage_error("unknown option \"%s\"", argv[optind]);
 	options->eal_argv = argv + optind;
 	options->eal_argc = argc - optind;
 	for (i = 0; i < options->eal_argc; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* All layouts as data, for whoever handles them by table: dumps, tests. */
+/* All layouts as data, for code that handles them by table: dumps, tests. */
 #ifndef RNIC_PRM_LAYOUTS_H
 #define RNIC_PRM_LAYOUTS_H
 

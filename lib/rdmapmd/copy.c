@@ -2,7 +2,7 @@
 
 /*
  * One copy in a process: a second one, e.g. linked statically into a plugin, would have a device list of its own, always
- * empty. Each copy carries an ELF note; whoever is asked looks for that note in all loaded objects. This finds copies
+ * empty. Each copy carries an ELF note; the copy that is asked looks for that note in all loaded objects. This finds copies
  * whatever their file is called and however they were loaded, and needs nothing outside the process.
  */
 

@@ -189,7 +189,7 @@ cq_orphan(struct rdmapmd_object *object)
 
 	cq->poll_cq = rdmapmd_poll_cq_none;
 	cq->req_notify_cq = rdmapmd_req_notify_cq_none;
-	/* Whoever sleeps on its channel would never wake. */
+	/* A thread that sleeps on its channel would never wake. */
 	rdmapmd_device_completion_event(object->context->device, cq->cqn);
 }
 

@@ -5,7 +5,7 @@
  * table from addresses to keys, which readers look through without a lock. A table is never changed: another one takes
  * its place. The old ones stay until the PD goes, since a reader may be in one of them.
  *
- * A mempool that is freed takes its keys with it. That comes from whoever frees it, under a lock of EAL's.
+ * A mempool that is freed takes its keys with it. That comes from the thread that frees it, under a lock of EAL's.
  */
 
 #include <errno.h>

@@ -25,7 +25,7 @@
 struct rdmapmd_qp_object {
 	struct rdmapmd_object object;
 	atomic_uchar state;	     /* enum rdmapmd_qp_state */
-	atomic_bool tell_drained;    /* whoever went to SQD wants SQ_DRAINED */
+	atomic_bool tell_drained;    /* the caller that went to SQD wants SQ_DRAINED */
 	unsigned char asked;	     /* the state that was asked for last; object->lock */
 	struct rdmapmd_qp_attr attr; /* set last; object->lock */
 	struct rdmapmd_qp_cap cap;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Regions of memory, whoever they are for: an application that registers one, or a mempool. What may be registered, what is
+ * Regions of memory for any owner: an application that registers one, or a mempool. What may be registered, what is
  * kept out of forked children, and what the driver is asked.
  */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Regions of memory, whoever they are for. */
+/* Regions of memory for any owner. */
 #ifndef RDMAPMD_REGION_PRIVATE_H
 #define RDMAPMD_REGION_PRIVATE_H
 

@@ -341,7 +341,7 @@ vfu_client_connect(struct vfu_client *client, const char *path)
 }
 
 /*
- * A path says where, not who: in a folder such as /tmp whoever comes first has the name. The kernel says whose server
+ * A path says where, not who: in a folder such as /tmp the first comer has the name. The kernel says whose server
  * called listen(). Users that have no number here, those outside of our user namespace, share one: that is nobody's.
  */
 static int

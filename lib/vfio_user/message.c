@@ -113,7 +113,7 @@ vfu_channel_limits(struct vfu_channel *channel, size_t max_data_xfer_bytes, unsi
 }
 
 /*
- * With the last reference to a socket go the descriptors that are still in it, and whoever drops them waits for them. Who
+ * With the last reference to a socket go the descriptors that are still in it, and the thread that drops them waits. Who
  * is shut down can send no more, so an empty socket stays empty and can be closed here.
  */
 void

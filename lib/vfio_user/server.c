@@ -406,7 +406,7 @@ vfu_server_turn_away(struct vfu_server *server)
 }
 
 /*
- * Is there somebody, and is it his turn? Whoever left since the last look may have done so to come again as this one: what
+ * Is there somebody, and is it his turn? A client that left since the last look may have come again as this one: what
  * he sent before comes first, and may take several looks. The kernel looks at the two in this order, so that nobody has
  * come who left unseen.
  */

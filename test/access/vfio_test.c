@@ -87,7 +87,7 @@ refusals_name_the_node_and_the_remedy(void **state)
 		{ { .writes_lost = true }, -EIO, "cannot be enabled" },
 		{ { .iova_range_count = 1, .iova_ranges = { { 0, 0xfffff } } },
 		  -ENOSPC,
-		  "what addresses the IOMMU takes" },
+		  "cannot query the IOMMU's address range" },
 		{ { .iommu_growths = UINT_MAX }, -EOVERFLOW, "vfio's answer has no end" },
 		{ { .bar_growths = UINT_MAX }, -EOVERFLOW, "vfio's answer has no end" },
 	};
@@ -429,8 +429,8 @@ limits_of_maps_and_of_locked_memory_are_told(void **state)
 	assert_int_equal(OPS->map(world.access, memory + LIMIT * RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
 				  READ, &iova),
 			 -ENOSPC);
-	world_expect_said(
-		log, "beside the 5 that there are: use larger pages, or load vfio_iommu_type1");
+	world_expect_said(log,
+			  "has all its 5 maps in use: use larger pages, or load vfio_iommu_type1");
 	assert_int_equal(world.access->maps, LIMIT);
 	assert_int_equal(world.access->mapped_bytes, LIMIT * RNIC_PAGE_BYTES);
 	FAULTS.map_errno = ENOMEM;

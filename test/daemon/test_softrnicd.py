@@ -95,7 +95,7 @@ def test_help_has_examples():
 
 @pytest.mark.parametrize("args,said", [
     (["--bogus"], "unknown option --bogus"),
-    (["word"], '"word" is no option'),
+    (["word"], 'unknown option "word"'),
     (["--dir"], "--dir wants a value"),
     (["--device"], "--device wants a value"),
     (["--device", "foo=1"],

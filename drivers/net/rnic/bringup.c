@@ -350,7 +350,7 @@ async_eq_down(struct rnic_dev *dev)
 {
 	struct rnic_eq *eq = dev->async_eq;
 
-	/* Whoever waits for its end does not look at it. */
+	/* Threads that wait for its end do not look at it. */
 	dev->async_eq = NULL;
 	rnic_eq_destroy(dev, eq);
 }

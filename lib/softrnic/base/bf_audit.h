@@ -36,7 +36,7 @@ void softrnic_bf_audit_counted(struct softrnic *dev, struct softrnic_bf_audit *a
 void softrnic_bf_audit_executed(struct softrnic_bf_audit *audit, const void *wqe, uint32_t bytes,
 				uint16_t counter, uint8_t log_size);
 
-/* Whoever loaded the plugin may ask for these by name. */
+/* A program that loaded the plugin may ask for these by name. */
 extern atomic_ullong softrnic_bf_compared __attribute__((visibility("default")));
 extern atomic_ullong softrnic_bf_mismatches __attribute__((visibility("default")));
 

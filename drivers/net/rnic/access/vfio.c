@@ -312,7 +312,7 @@ vfio_hangup_fd(struct rnic_access *access)
 	return to_vfio(access)->notice_fd;
 }
 
-/* Which of an index' interrupts signal which eventfds. >0: only so many can be had. */
+/* Which of an index' interrupts signal which eventfds. >0: only so many are left. */
 static int
 set_irqs(const struct rnic_vfio *vfio, unsigned int index, const int *fds, unsigned int count)
 {
@@ -356,7 +356,7 @@ take_vectors(struct rnic_vfio *vfio)
 		rc = set_irqs(vfio, VFIO_PCI_MSIX_IRQ_INDEX, vfio->irq_fds, count);
 	}
 	if (rc != 0) {
-		RNIC_LOG_NAMED(ERR, vfio->name, "%s: none of %u MSI-X vectors can be had: %s",
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s: cannot get any of %u MSI-X vectors: %s",
 			       vfio->bdf, count, rc < 0 ? strerror(-rc) : "fewer are left");
 		return rc < 0 ? rc : -ENOSPC;
 	}

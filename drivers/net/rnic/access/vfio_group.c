@@ -302,7 +302,7 @@ learn_iommu(const char *name, struct rnic_vfio_group *group)
 		free(info);
 	}
 	if (rc != 0 && rc != -ENOTSUP)
-		RNIC_LOG_NAMED(ERR, name, "what addresses the IOMMU takes cannot be had: %s",
+		RNIC_LOG_NAMED(ERR, name, "cannot query the IOMMU's address range: %s",
 			       strerror(-rc));
 	return rc;
 }
@@ -472,11 +472,10 @@ log_map(const struct rnic_vfio_group *group, const char *name, const void *addre
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (rc == -ENOSPC)
-		RNIC_LOG_NAMED(
-			ERR, name,
-			"IOMMU group %u takes no map beside the %u that there are: use larger "
-			"pages, or load vfio_iommu_type1 with a higher dma_entry_limit",
-			group->number, group->iova.count - 1);
+		RNIC_LOG_NAMED(ERR, name,
+			       "IOMMU group %u has all its %u maps in use: use larger "
+			       "pages, or load vfio_iommu_type1 with a higher dma_entry_limit",
+			       group->number, group->iova.count - 1);
 	else if (rc == -ENOMEM)
 		RNIC_LOG_NAMED(ERR, name,
 			       "the kernel does not lock %zu bytes beside the %" PRIu64

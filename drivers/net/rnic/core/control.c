@@ -91,7 +91,7 @@ judge_counter(struct rnic_control *control, uint32_t counter)
 
 	if (!control->checked || counter != control->counter) {
 		if (control->still >= STILL_SAID)
-			RNIC_LOG_REPEATED(NOTICE, dev, "its health counter moves again");
+			RNIC_LOG_REPEATED(NOTICE, dev, "health counter is moving again");
 		control->still = 0;
 		control->counter = counter;
 		control->checked = true;
@@ -235,7 +235,7 @@ rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq)
 	rc = rnic_eq_remake(dev, eq);
 	if (rc == 0)
 		RNIC_LOG_REPEATED(WARNING, dev,
-				  "an event queue ran over, and is made anew: what it missed is "
+				  "an event queue ran over and was re-created: what it missed is "
 				  "asked for");
 	else if (rc == -ENOSPC)
 		rnic_dev_fatal(dev, "an event queue ran over, and there is no room for another");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The driver's device: one PCI function (or an embedded software one), from bring-up to its objects. Whoever needs an
+ * The driver's device: one PCI function (or an embedded software one), from bring-up to its objects. A file that needs an
  * object includes its own header; this one has the struct alone, which points to what the objects keep to themselves.
  *
  * Threads: control calls on a port are its application's, one at a time, as ethdev has it; those of the library, the control

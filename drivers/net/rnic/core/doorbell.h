@@ -23,7 +23,7 @@
 #include "prm/wqe.h"
 
 /*
- * Hand WQEs over: everything stored before (WQEs, and payload that they name) is seen by whoever reads this counter.
+ * Hand WQEs over: everything stored before (WQEs, and payload that they name) is seen by a reader of this counter.
  * Partner: the device's load-acquire of the record, before it reads the WQEs.
  */
 static inline void

@@ -189,8 +189,9 @@ rnic_filter_set_mc_list(struct rte_eth_dev *eth_dev, struct rte_ether_addr *macs
 	}
 	for (i = 0; i < count; i++)
 		if (!rte_is_multicast_ether_addr(&macs[i])) {
-			RNIC_LOG(ERR, port->dev, "multicast addresses: number %u of %u is no such",
-				 i + 1, count);
+			RNIC_LOG(ERR, port->dev,
+				 "multicast addresses: address %u of %u is not multicast", i + 1,
+				 count);
 			return -EINVAL;
 		}
 	rc = set_macs(eth_dev, 0, NULL, macs, count);

@@ -4,7 +4,7 @@
  * Which queue pairs complete into a CQ: by number, for the poll. A table is filled while it is read; one that is too small
  * is replaced by a larger one, and stays until somebody removes a queue pair.
  *
- * Taking a queue pair out, or its entries, is for a CQ that is stopped: whoever polls it is waited for, and finds nothing
+ * Taking a queue pair out, or its entries, is for a CQ that is stopped: a thread that polls it is waited for, and finds nothing
  * meanwhile. So that a poll needs neither lock nor fence, who stops has all CPUs of the process fenced (membarrier(2)).
  */
 

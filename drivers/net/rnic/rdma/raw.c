@@ -61,10 +61,8 @@ raw_check(struct rnic_dev *dev, bool receives)
 		return -ENOTSUP;
 	}
 	if (receives && !rnic_flow_table_props_get(nic_rx, RNIC_FLOW_TABLE_PROPS_FLOW_TAG)) {
-		RNIC_LOG(
-			ERR, dev,
-			"its flow entries tell nobody whose a frame is (no flow_tag): no RAW_PACKET "
-			"queue pair receives");
+		RNIC_LOG(ERR, dev,
+			 "flow entries carry no flow_tag: RAW_PACKET queue pairs cannot receive");
 		return -ENOTSUP;
 	}
 	return 0;

@@ -79,7 +79,7 @@ irq_fd(struct rnic_dev *dev)
 	return dev->rdma->epoll_fd;
 }
 
-/* Of the others whoever makes them does it. */
+/* The others are armed where they are made. */
 static void
 vectors_arm(struct rnic_dev *dev)
 {
