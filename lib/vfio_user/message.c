@@ -139,7 +139,7 @@ vfu_channel_drop_fds(struct vfu_channel *channel)
 	for (i = 0; i < message->nfds; i++) {
 		if (message->fds[i] >= 0 &&
 		    vfu_close_thread_close(channel->close_thread, message->fds[i]))
-			channel->strange = true;
+			channel->unwanted_fds = true;
 		message->fds[i] = -1;
 	}
 	message->nfds = 0;
@@ -191,7 +191,7 @@ vfu_channel_take_fds(struct vfu_channel *channel, struct msghdr *msg)
 				message->fds[message->nfds++] = fd;
 			} else {
 				if (vfu_close_thread_close(channel->close_thread, fd))
-					channel->strange = true;
+					channel->unwanted_fds = true;
 				message->surplus_fds = true;
 			}
 		}
@@ -221,7 +221,7 @@ vfu_channel_read(struct vfu_channel *channel, void *bytes, size_t length)
 	if (n < 0)
 		return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -ENOTCONN;
 	vfu_channel_take_fds(channel, &msg);
-	if (channel->strange && vfu_close_thread_full(channel->close_thread))
+	if (channel->unwanted_fds && vfu_close_thread_full(channel->close_thread))
 		return -EMFILE;
 	return n == 0 ? -ENOTCONN : n;
 }

@@ -40,7 +40,7 @@ struct vfu_channel {
 	int fd;
 	/** closes received descriptors that no command took; NULL: the channel does */
 	struct vfu_close_thread *close_thread;
-	bool strange;	    /**< it sent descriptors that the close thread has to close */
+	bool unwanted_fds;  /**< it sent descriptors that the close thread has to close */
 	size_t max_payload; /**< that a peer may send; what is longer breaks the connection */
 	unsigned int max_fds;
 	/* Receiving */

@@ -9,6 +9,8 @@
 #ifndef SOFTRNIC_QP_H
 #define SOFTRNIC_QP_H
 
+#include <rte_common.h>
+
 #include "prm/qp.h"
 #include "softrnic/base/bf_audit.h"
 #include "softrnic/memory/segments.h"
@@ -125,7 +127,7 @@ softrnic_qp_is_datagram(const struct softrnic_qp *qp)
 static inline struct softrnic_qp *
 softrnic_qp_of(struct roce_qp *roce)
 {
-	return (struct softrnic_qp *)((uint8_t *)roce - offsetof(struct softrnic_qp, roce));
+	return container_of(roce, struct softrnic_qp, roce);
 }
 
 /* There may be something to do. */
