@@ -376,6 +376,10 @@ test_a_device_with_no_more_pages(void **state)
 	assert_int_equal(unit_objects(dev), before);
 }
 
+/*
+ * Faked pages: 1,024 registers are 512 pages, and the embedded device's BAR has 256 (SOFTRNIC_UAR_PAGES), which is the size of its
+ * BAR and of the list that every look at doorbells goes through. Up to those, driver and device are tested together.
+ */
 static void
 test_1024_of_them_at_most(void **state)
 {
