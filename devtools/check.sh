@@ -202,6 +202,28 @@ may_not()
 	done < <(files "$1*.c" "$1*.h" | xargs -r grep -H -n -P "^\s*#\s*include\s+$2" || true)
 }
 
+# Folders of tests, and how many of their files include more of the software RNIC than its door. test/device tests its floors one
+# by one (transport, steering, keys, wires) and is their only user beside the device; test/fuzz gives them to the fuzzer by themselves;
+# test/driver executes commands without a mailbox. Every other test has softrnic.h. The numbers only go down.
+declare -A behind_the_door=([test/device]=52 [test/driver]=1 [test/fuzz]=11)
+
+tests_behind_the_door()
+{
+	local folder count f
+	local -A counts=()
+
+	for f in $(files 'test/*.c' 'test/*.h' | xargs -r grep -l -P '^\s*#\s*include\s+["<](?:\.\./)*(?:lib/)?softrnic/(?!softrnic\.h)'); do
+		counts[${f%/*}]=$((${counts[${f%/*}]:-0} + 1))
+	done
+	for folder in $(printf '%s\n' "${!counts[@]}" "${!behind_the_door[@]}" | sort -u); do
+		count=${counts[$folder]:-0}
+		[ "$count" -le "${behind_the_door[$folder]:-0}" ] ||
+			found "$folder: $count files include headers of lib/softrnic beside softrnic.h, and ${behind_the_door[$folder]:-0} may"
+		[ "$count" -ge "${behind_the_door[$folder]:-0}" ] ||
+			found "$folder: $count files include headers of lib/softrnic beside softrnic.h: say so in behind_the_door"
+	done
+}
+
 # The floors of the house. Headers of lib/ are known by their names' prefixes or their folders.
 check_includes()
 {
@@ -233,6 +255,7 @@ check_includes()
 		'softrnic.h is the only door of the software RNIC'
 	may_not drivers/ "${ours}softrnic_[^\">]*\.h" \
 		'softrnic.h is the only door of the software RNIC'
+	tests_behind_the_door
 	# A header of lib/softrnic under another name; the system has some of the same.
 	local names
 	names=$(files 'lib/softrnic/*.h' | sed 's|.*/||' | grep -v -x -F 'softrnic.h' | sort -u |

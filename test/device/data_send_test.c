@@ -223,7 +223,7 @@ test_counter_wraps(void **state)
 	uint32_t round;
 	uint16_t counter;
 
-	/* Start a few hundred blocks before 2^16 and 2^24: what a long run reaches. */
+	/* Start a few hundred blocks before 2^16 and 2^24, which is a long run away: no command sets a queue's index. */
 	softrnic_lock(f->poller);
 	struct softrnic_sq *sq = softrnic_object_get(f->dp.dev, SOFTRNIC_SQ, f->sq.sqn);
 	struct softrnic_cq *cq = softrnic_object_get(f->dp.dev, SOFTRNIC_CQ, f->tx_cq.cqn);

@@ -11,7 +11,7 @@
 #include "data_world.h"
 #include "driver/counter.h"
 #include "driver/vport.h"
-#include "softrnic/base/device.h"
+#include "softrnic/base/tunables.h"
 #include "softrnic/receive/steer.h"
 
 #define QUEUES 3
@@ -491,13 +491,20 @@ test_limit_of_entries(void **state)
 	assert_int_equal(drv_fte_set(drv, &entries[1]), 0);
 }
 
+/* As if so many others had come and gone that the next id is again the first one's: `made` ids ago. */
+static void
+come_round(uint32_t made)
+{
+	softrnic_tunables.flow_groups -= made;
+}
+
 /* Ids have 24 bits, and come round to groups that are still there. */
 static void
 test_ids_of_groups_come_round(void **state)
 {
 	struct dw *w = *state;
 	struct drv *drv = &w->dp.drv;
-	struct softrnic_steering *steering = w->dp.dev->steering;
+	const struct softrnic_tunables usual = softrnic_tunables;
 	const uint32_t table = dw_table(w, 0, 11, 0), other = dw_table(w, 0, 11, 0);
 	const uint32_t first = make_groups(w, table, 0, 1);
 	uint32_t second, last;
@@ -505,8 +512,7 @@ test_ids_of_groups_come_round(void **state)
 	assert_int_equal(
 		drv_fte_set(drv, &(struct drv_fte){ TO(0), .table = table, .group = first }), 0);
 	dw_root(w, table);
-	/* As if 2^24 others had come and gone since. */
-	steering->next_group_id = first;
+	come_round(1);
 	second = make_groups(w, table, 1, 2);
 	assert_int_equal(drv_fte_set(drv, &(struct drv_fte){ TO(1), .table = table, .group = second,
 							     .index = 1 }),
@@ -517,12 +523,13 @@ test_ids_of_groups_come_round(void **state)
 	assert_int_equal(drv_group_destroy(drv, table, second), RNIC_STATUS_BAD_RES);
 	assert_int_equal(arrives_mac(w, 0x020000000001), 1);
 	/* However many are in a row. */
-	steering->next_group_id = first;
+	come_round(second + 1 - first);
 	make_groups(w, table, 1, STEER_GROUPS_MAX);
 	make_groups(w, other, 0, STEER_GROUPS_MAX - 1);
-	steering->next_group_id = first;
+	come_round(1 + 2 * (STEER_GROUPS_MAX - 1));
 	last = make_groups(w, other, STEER_GROUPS_MAX - 1, STEER_GROUPS_MAX);
 	assert_int_equal((last - first) & 0xffffff, STEER_DEVICE_GROUPS_MAX - 1);
+	softrnic_tunables = usual;
 }
 
 int

@@ -63,6 +63,7 @@ arrive(const struct qw_two *two, struct sent *sent)
 
 	frame.pieces[0] = (struct iovec){ sent->bytes, sent->length };
 	softrnic_lock(two->qw.poller);
+	/* As a poll does before it receives: no wire brings these frames. */
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
 	softrnic_eth_receive(dev, &frame);
 	softrnic_unlock(two->qw.poller);

@@ -49,6 +49,7 @@ stop_the_clock(struct fixture *f)
 {
 	struct softrnic_cq *cq = softrnic_object_get(f->cq.dp->dev, SOFTRNIC_CQ, f->cq.cqn);
 
+	/* By hand: a CQ's period has 12 bits of microseconds. */
 	cq->period_ns = HOUR_NS;
 }
 

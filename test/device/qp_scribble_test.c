@@ -114,7 +114,7 @@ large_cqs(struct qw_two *two)
 	assert_int_equal(dp_cq_create(&two->qw.ends[1]->dp, &two->b_recv, &conf), 0);
 }
 
-/* As good as new: what DESTROY_RMP and CREATE_RMP would make of it. */
+/* As good as new. By hand: DESTROY_RMP would want the queue pair destroyed first, which is under way. */
 static void
 fill_pool(struct qw_two *two, struct qw_srq *srq)
 {

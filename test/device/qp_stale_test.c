@@ -36,6 +36,7 @@ take_away(struct dp *dp, const void *memory, size_t bytes)
 
 	assert_int_equal(softrnic_dma_unmap(dp->dev, dp_iova(dp, memory), bytes), 0);
 	assert_int_not_equal(dp->dev->dma_generation, before);
+	/* By hand: the tunable is where a device begins. */
 	softrnic_lock(dp->poller);
 	dp->dev->dma_generation = before;
 	softrnic_unlock(dp->poller);
@@ -347,7 +348,7 @@ audit_sees_what_outlives_its_mapping(void **state)
 
 	qw_unmap(two->a.end, memory, PAGE);
 	assert_int_equal(atomic_load(&softrnic_audit_violations), 0);
-	/* In none of the lists. */
+	/* In none of the lists. By hand: it is the defect that the audit is there to find. */
 	mkey->flat = memory;
 	qw_unmap(two->a.end, other, PAGE);
 	mkey->flat = NULL;

@@ -85,6 +85,7 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 		.delay_us = conf->delay_us,
 		.rules = index == 0 ? conf->rules : NULL,
 		.bytes = conf->bytes,
+		.foreign_memory = conf->foreign_memory,
 		.like = conf->like,
 	};
 

@@ -35,6 +35,7 @@ struct qw_conf {
 	uint32_t delay_us;
 	const char *rules; /* of the first end */
 	bool bytes;	   /* packets are frames, also between the two */
+	bool foreign_memory;
 };
 
 struct qw_end {

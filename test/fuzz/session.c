@@ -666,12 +666,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(clients, 0, sizeof(clients));
 	flags = fuzz_u8(&input);
 	conf.ipv6 = ipv6 = (flags & 1) != 0;
+	conf.foreign_memory = (flags & 4) != 0;
 	if ((flags & 2) != 0)
 		conf.drop_ppm = conf.dup_ppm = conf.reorder_ppm = conf.corrupt_ppm = 100000;
 	qw_open(&qw, &conf);
 	for (i = 0; i < 2; i++) {
 		clients[i].end = qw.ends[i];
-		qw.ends[i]->dp.dev->conf.foreign_memory = (flags & 4) != 0;
 		payloads_make(&clients[i]);
 	}
 	while (input.left > 0 && budget-- > 0) {

@@ -3,6 +3,7 @@
 """devtools/check.sh sees what is wrong in a small house, in each of its corners."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -61,3 +62,20 @@ def test_a_file_of_more_than_800_lines_is_an_error_everywhere(tmp_path):
     assert code == 1
     for name in names:
         assert f"  {name}: 801 lines; look for the second object in it\n" in said
+
+
+def test_tests_that_look_behind_the_door_of_the_software_rnic_are_counted(tmp_path):
+    with open(os.path.join(DEVTOOLS, "check.sh"), encoding="utf-8") as file:
+        listed = re.search(r"^declare -A behind_the_door=\((.*)\)$", file.read(), re.MULTILINE)[1]
+    behind, door = '#include "softrnic/base/device.h"\n', '#include "softrnic/softrnic.h"\n'
+    files = {"test/unit/x.c": door, "lib/softrnic/base/device.h": "", "drivers/net/rnic/x.h": ""}
+    for folder, most in re.findall(r"\[([^]]*)\]=(\d+)", listed):
+        files |= {f"{folder}/{n}.c": behind for n in range(int(most))}
+    code, _ = look(tmp_path, "includes", files)
+    assert code == 0
+    for name, text, said in (("test/unit/x.c", behind, "test/unit: 1 files include headers of lib/softrnic beside softrnic.h, and 0 may"),
+                             ("test/device/more.h", behind, "test/device: "), ("test/driver/0.c", door, "test/driver: 0 files")):
+        code, printed = look(tmp_path, "includes", files | {name: text})
+        assert code == 1
+        assert said in printed
+        (tmp_path / name).unlink()

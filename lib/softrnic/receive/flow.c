@@ -81,7 +81,6 @@ softrnic_steering_init(struct softrnic *dev)
 	if (steering == NULL)
 		return -ENOMEM;
 	LIST_INIT(&steering->groups);
-	steering->next_group_id = softrnic_tunables.flow_groups;
 	/* Of the device's key, without a step of what memory keys are drawn from. */
 	for (i = 0; i < sizeof(steering->secrets) / sizeof(steering->secrets[0]); i++)
 		steering->secrets[i] = softrnic_siphash(dev->secret.key, UINT64_MAX - i);
@@ -448,18 +447,19 @@ flow_group_id_draw(struct softrnic *dev)
 {
 	uint8_t used[STEER_DEVICE_GROUPS_MAX + 1] = { 0 };
 	struct softrnic_steering *steering = dev->steering;
+	const uint32_t next = steering->next_group_id + softrnic_tunables.flow_groups;
 	const struct flow_group *group;
 	uint32_t ahead = 0;
 
 	LIST_FOREACH(group, &steering->groups, all) {
-		ahead = (group->id - steering->next_group_id) & FLOW_GROUP_IDS;
+		ahead = (group->id - next) & FLOW_GROUP_IDS;
 		if (ahead < sizeof(used))
 			used[ahead] = 1;
 	}
 	for (ahead = 0; used[ahead] != 0; ahead++)
 		;
 	softrnic_spend_steps(dev, steering->group_count + ahead);
-	return (steering->next_group_id + ahead) & FLOW_GROUP_IDS;
+	return (next + ahead) & FLOW_GROUP_IDS;
 }
 
 SOFTRNIC_CMD(create_flow_group)
@@ -508,7 +508,7 @@ SOFTRNIC_CMD(create_flow_group)
 		softrnic_free(dev, group);
 		return status;
 	}
-	dev->steering->next_group_id = group->id + 1;
+	dev->steering->next_group_id = group->id + 1 - softrnic_tunables.flow_groups;
 	softrnic_steering_changed(dev);
 	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, group->id);
 	return RNIC_STATUS_OK;

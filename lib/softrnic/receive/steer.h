@@ -91,7 +91,7 @@ struct steer_result {
 
 struct softrnic_steering {
 	struct softrnic_flow_table *root;
-	uint32_t next_group_id;
+	uint32_t next_group_id; /* from softrnic_tunables.flow_groups on */
 	/* of all tables: bounded by STEER_DEVICE_GROUPS_MAX, and by log_max_flow */
 	uint32_t group_count, entry_count;
 	LIST_HEAD(, flow_group) groups;
