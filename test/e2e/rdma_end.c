@@ -269,6 +269,21 @@ quiet(struct rdma_end *end)
 	return true;
 }
 
+/* Of a connection that acknowledges nothing, it may be on its way still. */
+static bool
+arrives(const struct rdma_end *end, const struct rdma_order *order)
+{
+	unsigned int ms = end->qp->qp_type == RDMAPMD_QPT_RC ? 0 : WAIT_MS;
+
+	while (!rdma_end_has(end, RDMA_TO + order->slot, order->length, order->pieces,
+			     order->seed)) {
+		if (ms-- == 0)
+			return false;
+		rte_delay_us_sleep(1000);
+	}
+	return true;
+}
+
 static enum rdmapmd_event_type
 async_event(struct rdma_end *end)
 {
@@ -335,8 +350,7 @@ rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_
 		answer->yes = cq_event(end, order->event ? WAIT_MS : 0);
 		break;
 	case RDMA_ORDER_HAS:
-		answer->yes = rdma_end_has(end, RDMA_TO + order->slot, order->length, order->pieces,
-					   order->seed);
+		answer->yes = arrives(end, order);
 		memcpy(&answer->value, end->memory + RDMA_FROM + order->slot,
 		       sizeof(answer->value));
 		break;
