@@ -132,7 +132,8 @@ qp_check_datagrams(const struct rdmapmd_context_object *context,
 	}
 	if (attr->qp_type == RDMAPMD_QPT_GSI &&
 	    (attr->port_num == 0 || attr->port_num > context->attr.phys_port_cnt)) {
-		RDMAPMD_LOG(ERR, context->device, "queue pair 1 of port %u: there is no such port",
+		RDMAPMD_LOG(ERR, context->device,
+			    "queue pair 1 of port %u: the device does not have that port",
 			    attr->port_num);
 		return -EINVAL;
 	}

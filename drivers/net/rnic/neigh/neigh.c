@@ -367,7 +367,7 @@ start(struct rnic_dev *dev, struct rnic_neigh *neigh)
 	if (rc != 0) {
 		if (rc != -ENOTSUP)
 			RNIC_LOG(WARNING, dev,
-				 "neighbours are not resolved: no queue for them can be had (%s). "
+				 "neighbours are not resolved: cannot create queues for them (%s). "
 				 "Give paths the peer's MAC",
 				 strerror(-rc));
 		set_condition(neigh, CONDITION_REFUSED);
