@@ -333,7 +333,7 @@ void
 roce_responder_receive(struct roce_qp *qp, const struct roce_pkt *pkt)
 {
 	struct roce_responder *resp = &qp->responder;
-	uint8_t operation = operations[pkt->opcode & 0x1f];
+	uint8_t operation = roce_operation(pkt->opcode);
 	int32_t ahead = roce_psn_diff(pkt->psn, resp->psn);
 
 	if (ahead < 0) {

@@ -143,7 +143,7 @@ static void
 uc_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
 {
 	struct roce_responder *resp = &qp->responder;
-	uint8_t operation = operations[pkt->opcode & 0x1f];
+	uint8_t operation = roce_operation(pkt->opcode);
 
 	(void)now;
 	if (!roce_qp_receives(qp) || ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_UC ||
