@@ -52,6 +52,7 @@ enum rnic_wqe_ce {
 };
 #define RNIC_WQE_CE_MASK 0x0c
 
+#define RNIC_WQE_FM_LOCAL 0x20 /* begin after earlier changes of memory keys */
 #define RNIC_WQE_FM_FENCE 0x40 /* begin after earlier READs and atomics */
 #define RNIC_WQE_SE	  0x02 /* the peer's completion is a solicited one */
 

@@ -79,10 +79,8 @@ fails_there(struct qw_two *two, uint8_t syndrome, uint8_t event)
 static void
 test_opcode(void **state)
 {
-	static const uint8_t opcodes[] = {
-		RNIC_WQE_SEND_INVAL,   RNIC_WQE_LSO, RNIC_WQE_UMR, 0x14, 0x33, 0xff,
-		RNIC_WQE_ENHANCED_MPSW
-	};
+	static const uint8_t opcodes[] = { RNIC_WQE_LSO, RNIC_WQE_UMR, 0x14,
+					   0x33,	 0xff,	       RNIC_WQE_ENHANCED_MPSW };
 	struct qw_two *two = *state;
 
 	for (uint32_t i = 0; i < sizeof(opcodes); i++) {

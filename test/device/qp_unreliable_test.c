@@ -148,7 +148,8 @@ test_bad_wire(void **state)
 static void
 test_requests_that_are_none(void **state)
 {
-	static const uint8_t opcodes[] = { RNIC_WQE_RDMA_READ, RNIC_WQE_ATOMIC_FA };
+	static const uint8_t opcodes[] = { RNIC_WQE_RDMA_READ, RNIC_WQE_ATOMIC_FA,
+					   RNIC_WQE_SEND_INVAL };
 
 	(void)state;
 	for (unsigned int i = 0; i < sizeof(opcodes); i++) {

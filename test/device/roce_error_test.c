@@ -54,7 +54,6 @@ struct failure {
 static const struct failure failures[] = {
 	/* local ones: the peer never hears of them */
 	LOCAL("unknown opcode", UNKNOWN, 8, LOCAL_QP_OPERATION),
-	LOCAL("SEND with invalidate", SEND_INVAL, 8, LOCAL_QP_OPERATION),
 	LOCAL("segmentation offload", LSO, 8, LOCAL_QP_OPERATION),
 	LOCAL("READ where none was agreed", RDMA_READ, 8, LOCAL_QP_OPERATION, .no_rd_atomic = true),
 	LOCAL("longer than a message", RDMA_WRITE, ROCE_MESSAGE_MAX + 1, LOCAL_LENGTH),

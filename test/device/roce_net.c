@@ -330,6 +330,13 @@ op_remote_atomic(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t *origi
 	return 0;
 }
 
+static int
+op_remote_invalidate(struct roce_qp *qp, uint32_t rkey)
+{
+	(void)qp;
+	return rkey == NET_KEY ? 0 : -RNIC_SYND_REMOTE_ACCESS;
+}
+
 /* ---- Queues. ---- */
 
 static bool
@@ -407,6 +414,7 @@ static const struct roce_ops ops = {
 	.remote_write = op_remote_write,
 	.remote_read = op_remote_read,
 	.remote_atomic = op_remote_atomic,
+	.remote_invalidate = op_remote_invalidate,
 	.event = op_event,
 };
 

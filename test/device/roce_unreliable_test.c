@@ -236,6 +236,7 @@ static const struct bad bads[] = {
 	{ "atomic", { { UC(ROCE_FETCH_ADD), 0, 0 } }, 1 },
 	{ "ACK", { { UC(ROCE_ACKNOWLEDGE), 0, 0 } }, 1 },
 	{ "SEND ONLY with invalidate", { { UC(ROCE_SEND_ONLY_INVALIDATE), 5, 0 } }, 1 },
+	{ "SEND LAST with invalidate", { S0, { UC(ROCE_SEND_LAST_INVALIDATE), 5, 0 } }, 2 },
 	{ "RC's", { { ROCE_SEND_ONLY, 5, 0 } }, 1 },
 	{ "UD's", { { ROCE_OPCODE(ROCE_TRANSPORT_UD, ROCE_SEND_ONLY), 5, 0 } }, 1 },
 };

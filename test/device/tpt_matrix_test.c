@@ -180,7 +180,18 @@ matrix_of_keys_without_translation(void **state)
 		  false);
 }
 
-/* A key of keys needs the right itself, and so do those that it names. */
+/* What a key of keys grants to a peer, those that it names must grant to their own side, not to the peer. */
+static unsigned int
+granted_by_inner(unsigned int rights)
+{
+	const bool reads = (rights & SOFTRNIC_LOCAL_READ) != 0;
+	const bool writes = (rights & SOFTRNIC_LOCAL_WRITE) != 0;
+
+	return (reads ? SOFTRNIC_LOCAL_READ | SOFTRNIC_REMOTE_READ : 0) |
+	       (writes ? SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_WRITE : 0) |
+	       (reads && writes ? SOFTRNIC_REMOTE_ATOMIC : 0);
+}
+
 static void
 matrix_of_keys_of_keys(void **state)
 {
@@ -207,7 +218,7 @@ matrix_of_keys_of_keys(void **state)
 						  .length = PAGE,
 						  .variant = VARIANT };
 
-			check_key(w, &outer, rights, false);
+			check_key(w, &outer, granted_by_inner(rights), false);
 			/* The domain of the inner key counts as well. */
 			outer.pd = w->pds[1];
 			check_key(w, &outer, 0, false);
@@ -231,7 +242,7 @@ matrix_of_keys_above_a_writable_one(void **state)
 					      .klms = &list,
 					      .pd = w->pds[0],
 					      .length = PAGE },
-			  rights & (SOFTRNIC_LOCAL_READ | SOFTRNIC_LOCAL_WRITE), false);
+			  rights, false);
 }
 
 #define WRITES (SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_WRITE | SOFTRNIC_REMOTE_ATOMIC)

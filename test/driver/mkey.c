@@ -59,11 +59,14 @@ drv_mkey_fill(void *in, const struct drv_mkey *mkey)
 	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_4_2, mkey->mode >> 2);
 	rnic_mkc_set(mkc, RNIC_MKC_QPN, mkey->qpn != 0 ? mkey->qpn : RNIC_MKEY_ANY_QPN);
 	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, mkey->variant);
+	rnic_mkc_set(mkc, RNIC_MKC_UMR_EN, mkey->umr);
+	rnic_mkc_set(mkc, RNIC_MKC_EN_RINVAL, mkey->rinval);
 	rnic_mkc_set(mkc, RNIC_MKC_LENGTH64, mkey->length64);
 	rnic_mkc_set(mkc, RNIC_MKC_PD, mkey->pd);
 	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, mkey->start);
 	rnic_mkc_set(mkc, RNIC_MKC_LEN, mkey->length);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE,
+		     mkey->room != 0 ? mkey->room : octwords);
 	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, mkey->log_page_size);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_PG_ACCESS, mkey->page_rights);

@@ -29,6 +29,8 @@ struct drv_mkey {
 	uint32_t count; /* of MTTs or KLMs */
 	uint8_t variant;
 	uint32_t qpn; /* 0: any */
+	bool umr, rinval;
+	uint32_t room; /* entries that WQEs may fill it with */
 };
 
 /* An entry of a list of keys: so many bytes from this address of that key on. */

@@ -93,6 +93,7 @@ check_data(const struct owner *o, const struct owner_request *record, const stru
 		posted->opcode == RNIC_WQE_RDMA_WRITE || posted->opcode == RNIC_WQE_RDMA_WRITE_IMM;
 	bool immediate =
 		posted->opcode == RNIC_WQE_SEND_IMM || posted->opcode == RNIC_WQE_RDMA_WRITE_IMM;
+	bool invalidates = posted->opcode == RNIC_WQE_SEND_INVAL;
 	/* first, last, with immediate */
 	static const uint8_t opcodes[2][2][2][2] = {
 		{ { { ROCE_SEND_MIDDLE, ROCE_SEND_MIDDLE },
@@ -105,10 +106,15 @@ check_data(const struct owner *o, const struct owner_request *record, const stru
 		    { ROCE_WRITE_ONLY, ROCE_WRITE_ONLY_IMM } } },
 	};
 
-	must(pkt->opcode == opcodes[write][first][last][immediate]);
+	if (last && invalidates)
+		must(pkt->opcode ==
+		     (first ? ROCE_SEND_ONLY_INVALIDATE : ROCE_SEND_LAST_INVALIDATE));
+	else
+		must(pkt->opcode == opcodes[write][first][last][immediate]);
 	must(pkt->length == (last ? posted->length - number * mtu : mtu));
 	must(!last || pkt->ack_request);
 	must(!(last && immediate) || pkt->immediate == posted->immediate);
+	must(!(last && invalidates) || pkt->invalidate_rkey == posted->immediate);
 	must(pkt->solicited == (last && posted->solicited && (immediate || !write)));
 	if (write && first)
 		must(pkt->va == posted->va && pkt->rkey == posted->rkey &&
@@ -390,13 +396,16 @@ op_recv_complete(struct roce_qp *qp, const struct roce_recv *recv, uint8_t syndr
 	must(o->received != NULL && qp->state != ROCE_ERR);
 	must(recv->opcode == RNIC_CQE_RESPONDER_SEND ||
 	     recv->opcode == RNIC_CQE_RESPONDER_SEND_IMM ||
+	     recv->opcode == RNIC_CQE_RESPONDER_SEND_INVAL ||
 	     recv->opcode == RNIC_CQE_RESPONDER_WRITE_IMM);
 	must(recv->solicited == o->received->solicited);
 	if (recv->opcode == RNIC_CQE_RESPONDER_WRITE_IMM)
 		must(o->held_scattered == 0);
 	else
 		must(recv->length == o->held_scattered);
-	if (recv->opcode != RNIC_CQE_RESPONDER_SEND)
+	if (recv->opcode == RNIC_CQE_RESPONDER_SEND_INVAL)
+		must(recv->immediate == o->received->invalidate_rkey);
+	else if (recv->opcode != RNIC_CQE_RESPONDER_SEND)
 		must(recv->immediate == o->received->immediate);
 }
 
@@ -481,6 +490,19 @@ op_remote_atomic(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t *origi
 	return verdict(o, OWNER_REMOTE_ATOMIC);
 }
 
+/* Refused as atomics are: so that kept inputs mean what they did. */
+static int
+op_remote_invalidate(struct roce_qp *qp, uint32_t rkey)
+{
+	struct owner *o = owner_of(qp);
+
+	must(o->received != NULL && o->received->psn == qp->responder.psn);
+	must(o->received->opcode == ROCE_SEND_LAST_INVALIDATE ||
+	     o->received->opcode == ROCE_SEND_ONLY_INVALIDATE);
+	must(rkey == o->received->invalidate_rkey);
+	return verdict(o, OWNER_REMOTE_ATOMIC);
+}
+
 static void
 op_event(struct roce_qp *qp, enum rnic_event event)
 {
@@ -519,6 +541,7 @@ static const struct roce_ops ops = {
 	.remote_write = op_remote_write,
 	.remote_read = op_remote_read,
 	.remote_atomic = op_remote_atomic,
+	.remote_invalidate = op_remote_invalidate,
 	.event = op_event,
 };
 

@@ -49,6 +49,7 @@ static const struct roce_ops ops = {
 	.gather = softrnic_qp_gather,
 	.scatter = softrnic_qp_scatter,
 	.scatter_atomic = softrnic_qp_scatter_atomic,
+	.execute = softrnic_qp_execute,
 	.complete = softrnic_qp_complete,
 	.recv_take = softrnic_qp_recv_take,
 	.recv_scatter = softrnic_qp_recv_scatter,
@@ -57,6 +58,7 @@ static const struct roce_ops ops = {
 	.remote_write = softrnic_qp_remote_write,
 	.remote_read = softrnic_qp_remote_read,
 	.remote_atomic = softrnic_qp_remote_atomic,
+	.remote_invalidate = softrnic_qp_remote_invalidate,
 	.event = qp_event,
 };
 

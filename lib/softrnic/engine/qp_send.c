@@ -12,6 +12,7 @@
 #include "softrnic/base/clock.h"
 #include "softrnic/engine/qp_av.h"
 #include "softrnic/engine/qp_send.h"
+#include "softrnic/engine/qp_umr.h"
 #include "softrnic/engine/qp_watch.h"
 #include "softrnic/event/cq.h"
 #include "softrnic/memory/tpt.h"
@@ -31,7 +32,7 @@
 const uint8_t softrnic_qp_data_at[256] = {
 	[RNIC_WQE_NOP] = 1,	   [RNIC_WQE_SEND] = 1,		  [RNIC_WQE_SEND_IMM] = 1,
 	[RNIC_WQE_RDMA_WRITE] = 2, [RNIC_WQE_RDMA_WRITE_IMM] = 2, [RNIC_WQE_RDMA_READ] = 2,
-	[RNIC_WQE_ATOMIC_CS] = 3,  [RNIC_WQE_ATOMIC_FA] = 3,
+	[RNIC_WQE_ATOMIC_CS] = 3,  [RNIC_WQE_ATOMIC_FA] = 3,	  [RNIC_WQE_SEND_INVAL] = 1,
 };
 
 const uint8_t softrnic_qp_datagram_data_at[256] = {
@@ -42,7 +43,7 @@ const uint8_t softrnic_qp_datagram_data_at[256] = {
 
 #define FETCH_AHEAD 4 /* WQEBBs */
 #define FENCE_SHIFT \
-	5 /* fm: 0 none, 1 behind local operations, of which there are none; the others are fences */
+	5 /* fm: 0 none, 1 behind local operations, which are done when their turn is over; the others are fences */
 
 static uint8_t *
 qp_wqe_copy(const struct softrnic_qp *qp, uint16_t counter)
@@ -169,6 +170,21 @@ qp_wqe_data(const uint8_t *wqe, uint32_t at, uint32_t length, bool may_inline, u
 	return 0;
 }
 
+/* What is no message, or makes no sense: as qp_wqe_request(). */
+static __rte_noinline uint8_t
+qp_wqe_other(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length,
+	     struct roce_request *req)
+{
+	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqe;
+
+	if (length == 0 || rnic_be32_to_cpu(ctrl->qpn_ds) >> 8 != qp->object.number ||
+	    req->opcode != RNIC_WQE_UMR || qp->type != SOFTRNIC_QP_RC ||
+	    !softrnic_qp_umr_is_sound(wqe, length))
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	req->fence = ctrl->fm_ce_se >> FENCE_SHIFT > 1;
+	return ROCE_EXECUTE;
+}
+
 /* What the WQE asks for; 0 or a syndrome. */
 static inline uint8_t
 qp_wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length, uint8_t data,
@@ -181,7 +197,7 @@ qp_wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length
 
 	if (length == 0 || rnic_be32_to_cpu(ctrl->qpn_ds) >> 8 != qp->object.number || data == 0 ||
 	    length < data * RNIC_WQE_DS_BYTES)
-		return RNIC_SYND_LOCAL_QP_OPERATION;
+		return qp_wqe_other(qp, wqe, length, req);
 	req->fence = ctrl->fm_ce_se >> FENCE_SHIFT > 1;
 	req->solicited = (ctrl->fm_ce_se & RNIC_WQE_SE) != 0;
 	if (req->opcode == RNIC_WQE_NOP)
@@ -296,6 +312,14 @@ softrnic_qp_scatter_atomic(struct roce_qp *roce, const struct roce_request *req,
 	struct roce_pkt pkt = { .length = sizeof(original), .count = 1, .pieces = &value };
 
 	return softrnic_qp_scatter(roce, req, 0, &pkt);
+}
+
+int
+softrnic_qp_execute(struct roce_qp *roce, const struct roce_request *req)
+{
+	struct softrnic_qp *qp = softrnic_qp_of(roce);
+
+	return softrnic_qp_umr(qp, qp_wqe_copy(qp, QP_COOKIE_COUNTER(req->cookie)));
 }
 
 static void

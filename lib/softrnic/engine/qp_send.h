@@ -20,6 +20,7 @@ int softrnic_qp_scatter(struct roce_qp *roce, const struct roce_request *req, ui
 			const struct roce_pkt *pkt);
 int softrnic_qp_scatter_atomic(struct roce_qp *roce, const struct roce_request *req,
 			       uint64_t original);
+int softrnic_qp_execute(struct roce_qp *roce, const struct roce_request *req);
 void softrnic_qp_complete(struct roce_qp *roce, const struct roce_request *req, uint8_t syndrome);
 
 #endif

@@ -70,6 +70,9 @@ static const struct general_row general[] = {
 	{ GENERAL(MAX_INDIRECTION), SOFTRNIC_MAX_INDIRECTION },
 	{ GENERAL(LOG_MAX_KLM_LIST_SIZE), SOFTRNIC_LOG_MAX_KLMS },
 	{ GENERAL(LOG_MAX_MSG), SOFTRNIC_LOG_MAX_MESSAGE },
+	/* ... and windows; of other keys WQEs change neither range nor pages */
+	{ GENERAL(IMAICL), 1 },
+	{ GENERAL(UMR_MODIFY_ENTITY_SIZE_DISABLED), 1 },
 	/* connections and datagrams over RoCE version 2 */
 	{ GENERAL(ROCE), 1 },
 	{ GENERAL(RC), 1 },

@@ -148,6 +148,8 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	G(MODIFY_RQ_COUNTER_SET_ID, 0),
 	G(RTS2RTS_QP_COUNTERS_SET_ID, 0),
 	G(MODIFY_TIS, 0),
+	G(UMR_MODIFY_ENTITY_SIZE_DISABLED, 0),
+	G(IMAICL, 0),
 	G(UAR_4K, 0),
 	G(NUM_OF_UARS_PER_PAGE, 0),
 	G(MAX_NUM_EQS, 0),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
@@ -68,13 +70,15 @@ mkey_context(struct softrnic_mkey *mkey, const struct rnic_mkc *mkc)
 	mkey->pd = rnic_mkc_get(mkc, RNIC_MKC_PD);
 	mkey->start = rnic_mkc_get(mkc, RNIC_MKC_START_ADDR);
 	mkey->length = rnic_mkc_get(mkc, RNIC_MKC_LEN);
+	mkey->qpn = rnic_mkc_get(mkc, RNIC_MKC_QPN);
+	mkey->umr_en = rnic_mkc_get(mkc, RNIC_MKC_UMR_EN);
+	mkey->en_rinval = rnic_mkc_get(mkc, RNIC_MKC_EN_RINVAL);
 	mkey->log_page_size = rnic_mkc_get(mkc, RNIC_MKC_LOG_PAGE_SIZE);
 
 	if (mkey->mode > RNIC_MKEY_KSM)
 		return RNIC_STATUS_BAD_PARAM;
-	/* Keys of one queue, and of signatures, are promises that we do not make. */
-	if (rnic_mkc_get(mkc, RNIC_MKC_QPN) != RNIC_MKEY_ANY_QPN ||
-	    rnic_mkc_get(mkc, RNIC_MKC_BSF_EN))
+	/* Keys of signatures are a promise that we do not make. */
+	if (rnic_mkc_get(mkc, RNIC_MKC_BSF_EN))
 		return RNIC_STATUS_BAD_PARAM;
 	if (mkey->length64)
 		return mkey->mode == RNIC_MKEY_PA ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
@@ -177,6 +181,7 @@ mkey_klm_levels(struct softrnic_mkey *mkey, uint32_t entries)
 {
 	uint32_t ends = mkey_in_parts(entries, SOFTRNIC_KLM_LEAF), at = 0, lines;
 
+	mkey->klm_levels = 0;
 	do {
 		lines = mkey_in_parts(ends, SOFTRNIC_KLM_FAN);
 		mkey->klm_level[mkey->klm_levels++] = at;
@@ -205,35 +210,68 @@ mkey_klm_ends(struct softrnic_mkey *mkey)
 	}
 }
 
+/* Where so many entries go, and behind them the ends of those of KLM. */
 static int
-mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_klm *list,
-	  uint64_t count)
+mkey_klm_room(struct softrnic *dev, struct softrnic_mkey *mkey, uint32_t count)
 {
 	uint64_t list_bytes, ends_bytes = 0;
 
-	if (count > SOFTRNIC_MAX_KLMS)
-		return RNIC_STATUS_LIM;
-	if (mkey->mode == RNIC_MKEY_KSM && !mkey->free && count < mkey_pages_needed(mkey))
-		return RNIC_STATUS_BAD_PARAM;
 	if (mkey->mode == RNIC_MKEY_KLM)
 		ends_bytes = mkey_klm_levels(mkey, count) * sizeof(*mkey->klm_ends);
 	list_bytes = (count * sizeof(*mkey->klms) + SOFTRNIC_LINE - 1) & -(uint64_t)SOFTRNIC_LINE;
 	mkey->room = softrnic_alloc(dev, 1, SOFTRNIC_LINE + list_bytes + ends_bytes);
 	if (mkey->room == NULL)
 		return RNIC_STATUS_NO_RES;
-	softrnic_spend_steps(dev, count);
 	mkey->room_bytes = SOFTRNIC_LINE + list_bytes + ends_bytes;
 	dev->translation_bytes += mkey->room_bytes;
-	mkey->translation_count = count;
 	mkey->klms =
 		(void *)((uint8_t *)mkey->room + (-(uintptr_t)mkey->room & (SOFTRNIC_LINE - 1)));
+	mkey->klm_ends = (void *)((uint8_t *)mkey->klms + list_bytes);
+	mkey->klm_room = count;
+	return RNIC_STATUS_OK;
+}
+
+void
+softrnic_mkey_klms_set(struct softrnic_mkey *mkey, const struct rnic_klm *list, uint32_t count)
+{
+	mkey->translation_count = count;
 	memcpy(mkey->klms, list, count * sizeof(*mkey->klms));
 	if (mkey->mode != RNIC_MKEY_KLM)
-		return RNIC_STATUS_OK;
-	mkey->klm_ends = (void *)((uint8_t *)mkey->klms + list_bytes);
-	memset(mkey->klm_ends, 0xff, ends_bytes);
+		return;
+	memset(mkey->klm_ends, 0xff, mkey_klm_levels(mkey, count) * sizeof(*mkey->klm_ends));
+	mkey->klm_bytes = 0;
 	mkey_klm_ends(mkey);
+}
+
+static int
+mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_klm *list,
+	  uint64_t count)
+{
+	int status;
+
+	if (count > SOFTRNIC_MAX_KLMS)
+		return RNIC_STATUS_LIM;
+	if (mkey->mode == RNIC_MKEY_KSM && !mkey->free && count < mkey_pages_needed(mkey))
+		return RNIC_STATUS_BAD_PARAM;
+	status = mkey_klm_room(dev, mkey, (uint32_t)count);
+	if (status != RNIC_STATUS_OK)
+		return status;
+	softrnic_spend_steps(dev, count);
+	softrnic_mkey_klms_set(mkey, list, (uint32_t)count);
 	return RNIC_STATUS_OK;
+}
+
+/* A key of nothing; or one that WQEs fill, which must not fail for want of memory. */
+static int
+mkey_to_be_filled(struct softrnic *dev, struct softrnic_mkey *mkey)
+{
+	uint64_t count = rnic_mkc_get(&mkey->context, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE);
+
+	if (!mkey->free && mkey->length > 0)
+		return RNIC_STATUS_BAD_PARAM;
+	if (!mkey->umr_en || mkey->mode != RNIC_MKEY_KLM || count == 0)
+		return RNIC_STATUS_OK;
+	return mkey_klm_room(dev, mkey, (uint32_t)RTE_MIN(count, SOFTRNIC_UMR_KLMS));
 }
 
 static int
@@ -253,10 +291,8 @@ mkey_translations(struct softrnic *dev, struct softrnic_mkey *mkey, struct softr
 	if (dev->translation_bytes + octwords * sizeof(struct rnic_klm) >
 	    SOFTRNIC_TRANSLATION_MEMORY)
 		return RNIC_STATUS_LIM;
-	if (octwords == 0) {
-		/* A key of nothing, or one to be filled by UMR. */
-		return mkey->free || mkey->length == 0 ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
-	}
+	if (octwords == 0)
+		return mkey_to_be_filled(dev, mkey);
 	if (mkey->mode == RNIC_MKEY_MTT)
 		return mkey_mtts(dev, mkey, cmd, octwords * 2);
 	return mkey_klms(dev, mkey, (const struct rnic_klm *)(in + 1), octwords);

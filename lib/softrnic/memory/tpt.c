@@ -24,15 +24,23 @@
 
 #define MTT_PERMISSIONS (RNIC_MTT_READ | RNIC_MTT_WRITE)
 
+#define READS  (SOFTRNIC_LOCAL_READ | SOFTRNIC_REMOTE_READ | SOFTRNIC_REMOTE_ATOMIC)
 #define WRITES (SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_WRITE | SOFTRNIC_REMOTE_ATOMIC)
 
+/* An atomic reads too; a pure write does not need to. */
 static unsigned int
 tpt_dma_rights(unsigned int access)
 {
-	/* An atomic reads too; a pure write does not need to. */
-	if ((access & SOFTRNIC_REMOTE_ATOMIC) != 0)
-		return SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE;
-	return (access & WRITES) != 0 ? SOFTRNIC_DMA_WRITE : SOFTRNIC_DMA_READ;
+	return ((access & READS) != 0 ? SOFTRNIC_DMA_READ : 0) |
+	       ((access & WRITES) != 0 ? SOFTRNIC_DMA_WRITE : 0);
+}
+
+/* What a list of keys grants to a peer, those in the list need only grant to their own side. */
+static unsigned int
+tpt_inner_access(unsigned int access)
+{
+	return ((access & READS) != 0 ? SOFTRNIC_LOCAL_READ : 0) |
+	       ((access & WRITES) != 0 ? SOFTRNIC_LOCAL_WRITE : 0);
 }
 
 /* Where an address stands in the key's pages: the first page holds `start`. */
@@ -213,8 +221,9 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 	/* A look that has begun goes on, unless the map has changed. */
 	if (mkey->look.generation != dev->dma_generation)
 		softrnic_mkey_forget(dev, mkey);
-	if (!mkey->free && mkey->mode == RNIC_MKEY_MTT && mkey->length > 0 &&
-	    mkey->translation_count > 0) {
+	/* The quick way does not ask for whom. */
+	if (!mkey->free && mkey->qpn == RNIC_MKEY_ANY_QPN && mkey->mode == RNIC_MKEY_MTT &&
+	    mkey->length > 0 && mkey->translation_count > 0) {
 		softrnic_spend(dev, RESOLVE_WORK);
 		mkey->look.generation = dev->dma_generation;
 		if (!mkey->look.in_chunks)
@@ -239,14 +248,15 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 
 /* The key itself, without what it leads to: 0 and *mkey, or -errno. */
 static int
-tpt_find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-	 unsigned int access, struct softrnic_mkey **out)
+tpt_find(struct softrnic *dev, uint32_t qpn, uint32_t key, uint32_t pd, uint64_t va,
+	 uint32_t length, unsigned int access, struct softrnic_mkey **out)
 {
 	struct softrnic_mkey *mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key >> 8);
 	uint64_t distance;
 
 	if (mkey == NULL || mkey->variant != (key & 0xff) || mkey->free || mkey->pd != pd ||
-	    (mkey->access & access) != access)
+	    (mkey->access & access) != access ||
+	    (mkey->qpn != RNIC_MKEY_ANY_QPN && mkey->qpn != qpn))
 		return -EACCES;
 	distance = va - mkey->start;
 	if (!mkey->length64 &&
@@ -258,7 +268,7 @@ tpt_find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t 
 
 /* One access, all the way down. */
 struct walk {
-	uint32_t pd;
+	uint32_t pd, qpn;
 	unsigned int access;
 	struct iovec *iov;
 	int count, max;	  /* of pieces */
@@ -277,8 +287,8 @@ struct stretch {
 static int
 tpt_stretch_find(struct softrnic *dev, const struct walk *walk, struct stretch *stretch)
 {
-	int rc = tpt_find(dev, stretch->key, walk->pd, stretch->va, stretch->length, walk->access,
-			  &stretch->mkey);
+	int rc = tpt_find(dev, walk->qpn, stretch->key, walk->pd, stretch->va, stretch->length,
+			  walk->access, &stretch->mkey);
 
 	if (rc == 0 && stretch->length > 0 && stretch->mkey->generation != dev->dma_generation)
 		softrnic_mkey_resolve(dev, stretch->mkey);
@@ -409,8 +419,9 @@ tpt_batch_find(struct softrnic *dev, const struct walk *walk, struct batch *batc
 		const struct softrnic_mkey *mkey;
 		int rc = s->mkey == NULL ? tpt_stretch_find(dev, walk, s) : 0;
 
+		/* What a key leads to beyond the bounds of another is for the key to answer for. */
 		if (rc != 0)
-			return rc;
+			return rc == -EFAULT ? -EACCES : rc;
 		mkey = s->mkey;
 		*lists = *lists || tpt_is_list(mkey);
 		if (mkey->mode == RNIC_MKEY_KSM)
@@ -525,16 +536,18 @@ tpt_translate_list(struct softrnic *dev, struct walk *walk, const struct stretch
 {
 	struct batch batch;
 
+	walk->access = tpt_inner_access(walk->access);
 	batch.of[0] = *stretch;
 	batch.count = 1;
 	return tpt_translate(dev, walk, &batch, 0);
 }
 
 int
-softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
-		       uint32_t length, unsigned int access, struct iovec *iov, int max)
+softrnic_tpt_translate_for(struct softrnic *dev, uint32_t qpn, uint32_t key, uint32_t pd,
+			   uint64_t va, uint32_t length, unsigned int access, struct iovec *iov,
+			   int max)
 {
-	struct walk walk = { .pd = pd, .access = access, .iov = iov, .max = max };
+	struct walk walk = { .pd = pd, .qpn = qpn, .access = access, .iov = iov, .max = max };
 	struct stretch all = { .key = key, .va = va, .length = length };
 	int rc;
 
@@ -555,13 +568,28 @@ softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t
 }
 
 int
-softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-		   unsigned int access)
+softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
+		       uint32_t length, unsigned int access, struct iovec *iov, int max)
+{
+	return softrnic_tpt_translate_for(dev, RNIC_MKEY_ANY_QPN, key, pd, va, length, access, iov,
+					  max);
+}
+
+int
+softrnic_tpt_check_for(struct softrnic *dev, uint32_t qpn, uint32_t key, uint32_t pd, uint64_t va,
+		       uint32_t length, unsigned int access)
 {
 	struct softrnic_mkey *mkey;
-	int rc = tpt_find(dev, key, pd, va, length, access, &mkey);
+	int rc = tpt_find(dev, qpn, key, pd, va, length, access, &mkey);
 
 	if (rc != 0)
 		dev->stats.tpt_faults++;
 	return rc;
+}
+
+int
+softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
+		   unsigned int access)
+{
+	return softrnic_tpt_check_for(dev, RNIC_MKEY_ANY_QPN, key, pd, va, length, access);
 }

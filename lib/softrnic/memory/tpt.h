@@ -44,7 +44,7 @@ struct softrnic_mkey {
 	uint32_t pd;
 	uint8_t chunk_shift;
 	uint8_t log_page_size;
-	bool free;	  /* created in the free state: no access */
+	bool free;	  /* no access: created so, or invalidated */
 	bool page_rights; /* MTT entries carry rights of their own */
 	uint64_t start, length;
 	/* host address of `start` when the region is one piece of host memory with the rights it grants, else NULL */
@@ -58,6 +58,8 @@ struct softrnic_mkey {
 	uint64_t generation;
 	/* warm: also read on a way through lists */
 	uint32_t translation_count, klm_levels;
+	uint32_t
+		qpn; /* of the only queue pair whose peer may use it; RNIC_MKEY_ANY_QPN: all of the domain */
 	/* Translations, as the command brought them: a long list is not looked through when it comes. */
 	const struct rnic_be64 *mtts; /* MTT: page address | permission bits */
 	struct rnic_klm *klms;	      /* KLM, KSM; begin with a line */
@@ -70,7 +72,9 @@ struct softrnic_mkey {
 	uint32_t klm_level[SOFTRNIC_KLM_LEVELS]; /* where each begins */
 	/* cold */
 	struct softrnic_resolved resolved;
-	uint8_t **chunk_list; /* the room of `chunks` */
+	bool umr_en, en_rinval; /* WQEs may change it; a peer's SEND may invalidate it */
+	uint32_t klm_room;	/* entries that `room` has place for */
+	uint8_t **chunk_list;	/* the room of `chunks` */
 	uint32_t chunk_count;
 	struct softrnic_object *pd_object;
 	struct softrnic_mkey_look look;
@@ -88,6 +92,9 @@ softrnic_mtt_fits(const struct softrnic_mkey *mkey, uint64_t mtt)
 {
 	return (mtt & RNIC_MTT_ADDRESS_MASK & ((UINT64_C(1) << mkey->log_page_size) - 1)) == 0;
 }
+
+/* Entries that fit a WQE of the greatest length behind control, UMR control and context: what WQEs fill a list with. */
+#define SOFTRNIC_UMR_KLMS UINT64_C(55)
 
 /* Bytes of our memory that translation entries and chunks of all keys of a device may take. */
 #define SOFTRNIC_TRANSLATION_MEMORY (UINT64_C(1) << 28)
@@ -110,12 +117,18 @@ softrnic_klm_bytes(const struct rnic_klm *klm)
  */
 int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 			   uint32_t length, unsigned int access, struct iovec *iov, int max);
+/* The same for the peer of a queue pair, which may use keys that are bound to that one, too. */
+int softrnic_tpt_translate_for(struct softrnic *dev, uint32_t qpn, uint32_t key, uint32_t pd,
+			       uint64_t va, uint32_t length, unsigned int access, struct iovec *iov,
+			       int max);
 /*
  * Does the key allow it, by its PD, rights and bounds? 0, -EACCES or -EFAULT, which count in stats.tpt_faults. What the
  * key leads to is found out at the access. The reserved key is none.
  */
 int softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 		       uint32_t length, unsigned int access);
+int softrnic_tpt_check_for(struct softrnic *dev, uint32_t qpn, uint32_t key, uint32_t pd,
+			   uint64_t va, uint32_t length, unsigned int access);
 /*
  * Look again whether the key's region is one piece of host memory, or chunks that each are one; not when the share is over,
  * and of a very long list of pages some: then its generation stays another one's, and it is translated page by page.

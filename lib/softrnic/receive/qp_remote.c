@@ -10,6 +10,7 @@
 
 #include "softrnic/base/work.h"
 #include "softrnic/memory/tpt.h"
+#include "softrnic/memory/window.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/qp_remote.h"
 
@@ -39,9 +40,10 @@ qp_remote_pieces(struct softrnic_qp *qp, uint32_t rkey, uint64_t va, uint32_t le
 		pieces[0] = (struct iovec){ host, length };
 		return 1;
 	}
-	if (softrnic_tpt_check(dev, rkey, qp->pd, va, length, access) != 0)
+	if (softrnic_tpt_check_for(dev, qp->object.number, rkey, qp->pd, va, length, access) != 0)
 		return -RNIC_SYND_REMOTE_ACCESS;
-	n = softrnic_tpt_translate(dev, rkey, qp->pd, va, length, access, pieces, ROCE_PKT_PIECES);
+	n = softrnic_tpt_translate_for(dev, qp->object.number, rkey, qp->pd, va, length, access,
+				       pieces, ROCE_PKT_PIECES);
 	if (n < 0)
 		return n == -EACCES ? -RNIC_SYND_REMOTE_ACCESS : -RNIC_SYND_REMOTE_OPERATION;
 	softrnic_spend_pieces(dev, (uint32_t)n);
@@ -57,9 +59,20 @@ softrnic_qp_remote_check(struct roce_qp *roce, uint32_t rkey, uint64_t va, uint3
 	if (likely(softrnic_tpt_flat(qp->dev, rkey, qp->pd, va, length, qp_tpt_access(access)) !=
 		   NULL))
 		return 0;
-	if (softrnic_tpt_check(qp->dev, rkey, qp->pd, va, length, qp_tpt_access(access)) != 0)
+	if (softrnic_tpt_check_for(qp->dev, qp->object.number, rkey, qp->pd, va, length,
+				   qp_tpt_access(access)) != 0)
 		return -RNIC_SYND_REMOTE_ACCESS;
 	return 0;
+}
+
+int
+softrnic_qp_remote_invalidate(struct roce_qp *roce, uint32_t rkey)
+{
+	struct softrnic_qp *qp = softrnic_qp_of(roce);
+
+	return softrnic_window_invalidate(qp->dev, qp->object.number, qp->pd, rkey) == 0
+		       ? 0
+		       : -RNIC_SYND_REMOTE_ACCESS;
 }
 
 int

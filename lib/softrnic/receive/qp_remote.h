@@ -13,5 +13,6 @@ int softrnic_qp_remote_write(struct roce_qp *roce, uint32_t rkey, uint64_t va,
 int softrnic_qp_remote_read(struct roce_qp *roce, uint32_t rkey, uint64_t va, uint32_t length,
 			    struct iovec *pieces);
 int softrnic_qp_remote_atomic(struct roce_qp *roce, const struct roce_pkt *pkt, uint64_t *original);
+int softrnic_qp_remote_invalidate(struct roce_qp *roce, uint32_t rkey);
 
 #endif

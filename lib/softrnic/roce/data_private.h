@@ -4,6 +4,8 @@
 #ifndef ROCE_DATA_PRIVATE_H
 #define ROCE_DATA_PRIVATE_H
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/roce/machine_private.h"
 
 /*
@@ -15,8 +17,8 @@ roce_data_packet(struct roce_qp *qp, const struct roce_request *request,
 		 struct iovec pieces[ROCE_PKT_PIECES], struct roce_pkt *pkt)
 {
 	bool write = roce_is_write(request->opcode);
-	bool immediate =
-		request->opcode == RNIC_WQE_SEND_IMM || request->opcode == RNIC_WQE_RDMA_WRITE_IMM;
+	/* All that carry a word have it: SEND_INVAL is the one that is neither SEND_IMM nor RDMA_WRITE_IMM. */
+	bool immediate = (request->opcode & 1) != 0;
 	uint32_t sent = qp->requester.sent, offset = sent << qp->mtu_log;
 	bool first = sent == 0, last = sent + 1 == request->packets;
 	int count;
@@ -32,6 +34,8 @@ roce_data_packet(struct roce_qp *qp, const struct roce_request *request,
 	if (last) {
 		pkt->opcode += first ? ROCE_SEND_ONLY : ROCE_SEND_LAST;
 		pkt->opcode += immediate ? 1 : 0;
+		if (unlikely(request->opcode == RNIC_WQE_SEND_INVAL))
+			pkt->opcode = first ? ROCE_SEND_ONLY_INVALIDATE : ROCE_SEND_LAST_INVALIDATE;
 		pkt->immediate = request->immediate;
 		pkt->solicited = request->solicited && (immediate || !write);
 	} else if (!first) {

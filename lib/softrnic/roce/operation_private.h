@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What a request's opcode is, for who receives it: RC's and UC's are the same. */
+/* What a request's opcode is, for who receives it: RC's and UC's are the same, but that UC invalidates nothing. */
 #ifndef ROCE_OPERATION_PRIVATE_H
 #define ROCE_OPERATION_PRIVATE_H
 
@@ -14,6 +14,7 @@
 #define OP_START  0x10
 #define OP_END	  0x20
 #define OP_IMM	  0x40
+#define OP_INVAL  0x80
 
 static inline uint8_t
 roce_operation(uint8_t opcode)
@@ -34,6 +35,8 @@ roce_operation(uint8_t opcode)
 		[ROCE_READ_REQUEST] = OP_READ | OP_START | OP_END,
 		[ROCE_COMPARE_SWAP] = OP_ATOMIC | OP_START | OP_END,
 		[ROCE_FETCH_ADD] = OP_ATOMIC | OP_START | OP_END,
+		[ROCE_SEND_LAST_INVALIDATE] = OP_SEND | OP_END | OP_INVAL,
+		[ROCE_SEND_ONLY_INVALIDATE] = OP_SEND | OP_START | OP_END | OP_INVAL,
 	};
 
 	return operations[opcode & 0x1f];

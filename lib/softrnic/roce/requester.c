@@ -117,6 +117,7 @@ request_check(const struct roce_qp *qp, const struct roce_request *request)
 {
 	switch (request->opcode) {
 	case RNIC_WQE_NOP: return 0;
+	case RNIC_WQE_SEND_INVAL:
 	case RNIC_WQE_SEND:
 	case RNIC_WQE_SEND_IMM:
 	case RNIC_WQE_RDMA_WRITE:
@@ -256,6 +257,37 @@ requester_emit_next(struct roce_qp *qp, struct roce_request *request, uint64_t n
 	return true;
 }
 
+/*
+ * What the owner does itself: it begins as any other, and once only, whatever is repeated before it. False: it has to wait, or
+ * failed.
+ */
+static __attribute__((noinline)) bool
+requester_execute(struct roce_qp *qp, struct roce_request *request)
+{
+	struct roce_requester *req = &qp->requester;
+	int rc;
+
+	if (req->next - req->tail >= qp->conf.window)
+		return false;
+	if (req->next == req->fresh) {
+		if (request->fence && req->rd_atomics > 0)
+			return false;
+		request->psn = req->psn;
+		request->packets = 0;
+		req->fresh++;
+		rc = qp->ops->execute(qp, request);
+		if (rc < 0) {
+			request->syndrome = (uint8_t)-rc;
+			if (req->tail == req->next)
+				roce_requester_fail(qp, request->syndrome);
+			return false;
+		}
+	}
+	req->next++;
+	requester_complete(qp);
+	return true;
+}
+
 /* One step of the next request; false: nothing can be done now. */
 static bool
 requester_step(struct roce_qp *qp, uint64_t now)
@@ -274,6 +306,8 @@ requester_step(struct roce_qp *qp, uint64_t now)
 		if (requester_emit_next(qp, request, now))
 			return true;
 	}
+	if (request->syndrome == ROCE_EXECUTE)
+		return requester_execute(qp, request);
 	/* A bad one waits for those before it, and fails in its turn. */
 	if (req->tail == req->next)
 		roce_requester_fail(qp, request->syndrome);

@@ -4,6 +4,8 @@
  * The responder: requests of the peer, executed once and in order. READs and atomics are remembered, so that they can
  * be answered again; answer.c sends what is due.
  */
+#include <rte_branch_prediction.h>
+
 #include "softrnic/roce/operation_private.h"
 
 void
@@ -70,11 +72,11 @@ responder_take_recv(struct roce_qp *qp)
 }
 
 /* The packet was executed. */
-static void
+static inline __attribute__((always_inline)) void
 responder_next(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operation, uint32_t psns)
 {
 	struct roce_responder *resp = &qp->responder;
-	bool immediate = (operation & OP_IMM) != 0;
+	bool word = (operation & (OP_IMM | OP_INVAL)) != 0;
 
 	resp->psn = roce_psn_add(resp->psn, psns);
 	if (pkt->ack_request && (operation & (OP_SEND | OP_WRITE)) != 0)
@@ -86,11 +88,13 @@ responder_next(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operation
 	if (!resp->recv_held)
 		return;
 	resp->recv.opcode = (operation & OP_WRITE) != 0 ? RNIC_CQE_RESPONDER_WRITE_IMM
-			    : immediate			? RNIC_CQE_RESPONDER_SEND_IMM
-							: RNIC_CQE_RESPONDER_SEND;
+			    : !word			? RNIC_CQE_RESPONDER_SEND
+			    : (operation & OP_IMM) != 0 ? RNIC_CQE_RESPONDER_SEND_IMM
+							: RNIC_CQE_RESPONDER_SEND_INVAL;
 	resp->recv.solicited = pkt->solicited;
 	resp->recv.length = resp->offset;
-	resp->recv.immediate = immediate ? pkt->immediate : 0;
+	/* Or the key that was invalidated, in the same place. */
+	resp->recv.immediate = word ? pkt->immediate : 0;
 	roce_recv_done(qp, 0);
 }
 
@@ -117,6 +121,11 @@ responder_send(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operation
 	if (rc < 0) {
 		roce_responder_die(qp, resp->psn, ROCE_NAK_REMOTE_OPERATION, (uint8_t)-rc,
 				   RNIC_EVENT_WQ_CATASTROPHIC);
+		return;
+	}
+	if (unlikely((operation & OP_INVAL) != 0) &&
+	    (rc = qp->ops->remote_invalidate(qp, pkt->invalidate_rkey)) < 0) {
+		responder_refuse(qp, rc);
 		return;
 	}
 	resp->offset += pkt->length;

@@ -59,11 +59,11 @@ struct roce_request {
 	bool fence, solicited;
 	/*
 	 * Not 0: enum rnic_cqe_syndrome. The owner found it unfit: it does not go out, and fails with this when those
-	 * before it have completed.
+	 * before it have completed. Or ROCE_EXECUTE: nothing of it goes out, the owner carries it out in its turn.
 	 */
 	uint8_t syndrome;
-	uint32_t length; /* of its data segments */
-	uint32_t immediate;
+	uint32_t length;    /* of its data segments */
+	uint32_t immediate; /* or the key that a SEND invalidates */
 	union {
 		uint32_t rkey;
 		uint32_t qkey; /* UD */
@@ -75,8 +75,9 @@ struct roce_request {
 	uint64_t swap_add, compare; /* FETCH_ADD: swap_add alone */
 
 	/* The transport's, from when its first packet is due. */
-	uint32_t psn, packets; /* a NOP has none */
+	uint32_t psn, packets; /* a NOP has none, nor has what is executed */
 };
+#define ROCE_EXECUTE 0xff
 
 /* One receive WQE in use: recv_take() fills the first part, recv_complete() reads the second. */
 struct roce_recv {
@@ -86,8 +87,8 @@ struct roce_recv {
 	/* enum rnic_cqe_opcode, one of RNIC_CQE_RESPONDER_; undefined if it failed */
 	uint8_t opcode;
 	bool solicited;
-	uint32_t length; /* UD: with the 40 bytes of headers */
-	uint32_t immediate;
+	uint32_t length;     /* UD: with the 40 bytes of headers */
+	uint32_t immediate;  /* or the key that was invalidated */
 	uint32_t source_qpn; /* UD */
 };
 
@@ -110,6 +111,11 @@ struct roce_ops {
 	/* An atomic's original value, to the request's data segment: 0. */
 	int (*scatter_atomic)(struct roce_qp *qp, const struct roce_request *req,
 			      uint64_t original);
+	/*
+	 * Carry out a ROCE_EXECUTE request, once, when packets of all before it were sent: 0. Where none is posted there may be
+	 * no such operation.
+	 */
+	int (*execute)(struct roce_qp *qp, const struct roce_request *req);
 	/* The oldest request is done, in the order of posting: 0 or its syndrome. */
 	void (*complete)(struct roce_qp *qp, const struct roce_request *req, uint8_t syndrome);
 
@@ -130,6 +136,8 @@ struct roce_ops {
 			   struct iovec *pieces);
 	/* Check, and execute at once what the packet asks; va is a multiple of 8. 0. */
 	int (*remote_atomic)(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t *original);
+	/* The key leads nowhere from now on: 0. */
+	int (*remote_invalidate)(struct roce_qp *qp, uint32_t rkey);
 
 	/*
 	 * An asynchronous event of the QP: RNIC_EVENT_COMM_ESTABLISHED, _SQ_DRAINED, _SRQ_LAST_WQE, and for errors of

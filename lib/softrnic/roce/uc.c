@@ -147,7 +147,8 @@ uc_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
 
 	(void)now;
 	if (!roce_qp_receives(qp) || ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_UC ||
-	    pkt->psn > ROCE_PSN_MASK || (operation & (OP_SEND | OP_WRITE)) == 0)
+	    pkt->psn > ROCE_PSN_MASK || (operation & (OP_SEND | OP_WRITE)) == 0 ||
+	    (operation & OP_INVAL) != 0)
 		return;
 	if (pkt->psn != resp->psn) {
 		qp->counters->out_of_sequence++;
