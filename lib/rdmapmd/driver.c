@@ -63,6 +63,10 @@ missing_operation(const struct rdmapmd_driver_ops *ops)
 	if (srq != (ops->srq_arm != NULL) || srq != (ops->srq_query != NULL) ||
 	    srq != (ops->srq_destroy != NULL))
 		return "srq_create, srq_arm, srq_query or srq_destroy";
+	if ((ops->mw_alloc != NULL) != (ops->mw_free != NULL) ||
+	    (ops->mw_alloc != NULL) != (ops->mw_bind != NULL) ||
+	    (ops->mw_alloc != NULL) != (ops->mw_bound != NULL))
+		return "mw_alloc, mw_free, mw_bind or mw_bound";
 	if ((ops->td_alloc != NULL) != (ops->td_dealloc != NULL))
 		return "td_alloc or td_dealloc";
 	if ((ops->qp_attach_mac != NULL) != (ops->qp_detach_mac != NULL))
@@ -85,6 +89,7 @@ small_struct(const struct rdmapmd_driver_ops *ops)
 	       : ops->cq_size < sizeof(struct rdmapmd_cq)	  ? "cq_size"
 	       : ops->qp_size < sizeof(struct rdmapmd_qp)	  ? "qp_size"
 	       : ops->srq_create != NULL && ops->srq_size < sizeof(struct rdmapmd_srq) ? "srq_size"
+	       : ops->mw_alloc != NULL && ops->mw_size < sizeof(struct rdmapmd_mw)     ? "mw_size"
 	       : ops->td_alloc != NULL && ops->td_size < sizeof(struct rdmapmd_td)     ? "td_size"
 	       : ops->ah_create != NULL && ops->ah_size < sizeof(struct rdmapmd_ah)    ? "ah_size"
 										       : NULL;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "log_private.h"
 #include "object_private.h"
 #include "pd_private.h"
 #include "region_private.h"
@@ -16,6 +17,38 @@ static struct rdmapmd_mr_object *
 mr_of(struct rdmapmd_object *object)
 {
 	return (struct rdmapmd_mr_object *)object;
+}
+
+/* Called with the device's lock held: windows that are bound to it, and of whose invalidation no completion was polled. */
+static unsigned int
+mr_windows(struct rdmapmd_object *object)
+{
+	struct rdmapmd_context_object *context = object->context;
+	const struct rdmapmd_mr *mr = rdmapmd_object_head(object);
+	struct rdmapmd_object *window;
+	unsigned int count = 0;
+
+	TAILQ_FOREACH(window, &context->lists[RDMAPMD_OBJECT_MW], next) {
+		const struct rdmapmd_mw *mw = rdmapmd_object_head(window);
+
+		count += __atomic_load_n(&mw->mr, __ATOMIC_RELAXED) == mr &&
+			 context->ops->mw_bound(mw);
+	}
+	return count;
+}
+
+/* Likewise. */
+static int
+mr_is_busy(struct rdmapmd_object *object)
+{
+	const unsigned int count = mr_windows(object);
+
+	if (count == 0)
+		return 0;
+	RDMAPMD_LOG(ERR, object->context->device,
+		    "a memory region cannot go, or change: %u memory windows are bound to it",
+		    count);
+	return -EBUSY;
 }
 
 static int
@@ -36,6 +69,7 @@ static const struct rdmapmd_object_class mr_class = {
 	.type = RDMAPMD_OBJECT_MR,
 	.name = "memory region",
 	.size = sizeof(struct rdmapmd_mr_object),
+	.busy = mr_is_busy,
 	.destroy = mr_destroy,
 	.release = mr_release,
 };
@@ -145,7 +179,11 @@ rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags, struct rdmapmd_pd *p
 		return rc;
 	pthread_mutex_lock(&object->lock);
 	attr = mr_changed(mr, flags, pd, addr, length, access);
-	rc = rdmapmd_region_check(object->context, &attr);
+	pthread_mutex_lock(&object->context->device->lock);
+	rc = mr_is_busy(object);
+	pthread_mutex_unlock(&object->context->device->lock);
+	if (rc == 0)
+		rc = rdmapmd_region_check(object->context, &attr);
 	if (rc == 0)
 		rc = rdmapmd_object_depend(&rdmapmd_pd_class, attr.pd, object->context);
 	if (rc == 0) {

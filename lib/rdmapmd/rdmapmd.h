@@ -10,6 +10,7 @@
  * | rdmapmd.h         | the list of devices                                            |
  * | rdmapmd_device.h  | context; queries of device, port, GID table and counters       |
  * | rdmapmd_mr.h      | protection domain, memory region, mempool registration         |
+ * | rdmapmd_mw.h      | memory window                                                  |
  * | rdmapmd_cq.h      | completion queue, work completion, completion channel          |
  * | rdmapmd_wr.h      | work requests                                                  |
  * | rdmapmd_ah.h      | paths, address handles                                         |
@@ -44,6 +45,7 @@
 #include "rdmapmd_device.h"
 #include "rdmapmd_event.h"
 #include "rdmapmd_mr.h"
+#include "rdmapmd_mw.h"
 #include "rdmapmd_qp.h"
 #include "rdmapmd_srq.h"
 #include "rdmapmd_td.h"

@@ -66,6 +66,8 @@ enum rdmapmd_wc_opcode {
 	RDMAPMD_WC_COMP_SWAP,
 	RDMAPMD_WC_FETCH_ADD,
 	RDMAPMD_WC_NOP,
+	RDMAPMD_WC_BIND_MW,
+	RDMAPMD_WC_LOCAL_INV,
 	RDMAPMD_WC_RECV = 1 << 7,
 	RDMAPMD_WC_RECV_RDMA_WITH_IMM,
 };
@@ -75,14 +77,19 @@ enum rdmapmd_wc_flags {
 	/** of a datagram, always: RDMAPMD_GRH_BYTES stand before its payload */
 	RDMAPMD_WC_GRH = 1 << 0,
 	RDMAPMD_WC_WITH_IMM = 1 << 1,
+	RDMAPMD_WC_WITH_INV = 1 << 3,
 	RDMAPMD_WC_WITH_VLAN = 1 << 5,
 };
 
 /** A completion. Unless status is RDMAPMD_WC_SUCCESS, only wr_id, status, qp_num and vendor_err are valid. */
 struct rdmapmd_wc {
-	uint64_t wr_id;	     /**< of the request that completed */
-	uint32_t byte_len;   /**< bytes; of a receive, a READ or an atomic */
-	rte_be32_t imm_data; /**< with RDMAPMD_WC_WITH_IMM: as the peer sent it */
+	uint64_t wr_id;	   /**< of the request that completed */
+	uint32_t byte_len; /**< bytes; of a receive, a READ or an atomic */
+	union {
+		rte_be32_t imm_data; /**< with RDMAPMD_WC_WITH_IMM: as the peer sent it */
+		/** with RDMAPMD_WC_WITH_INV: the key of the window that the peer has invalidated */
+		uint32_t invalidated_rkey;
+	};
 	uint32_t qp_num;     /**< of the queue pair whose request it was; 24 bits */
 	uint32_t src_qp;     /**< of a receive: the sender's queue pair; 24 bits */
 	uint32_t vendor_err; /**< the device's own syndrome */

@@ -32,6 +32,7 @@
 #ifndef RDMAPMD_DRIVER_H
 #define RDMAPMD_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -235,7 +236,8 @@ struct rdmapmd_srq_sizing {
  */
 struct rdmapmd_driver_ops {
 	/** Sizes of the driver's structs in bytes, including the heads of rdmapmd.h and struct rdmapmd_context. */
-	size_t context_size, pd_size, mr_size, cq_size, qp_size, srq_size, td_size, ah_size;
+	size_t context_size, pd_size, mr_size, cq_size, qp_size, srq_size, td_size, ah_size,
+		mw_size;
 
 	/** A context is opened: set up the driver's part. */
 	int (*context_open)(struct rdmapmd_context *context);
@@ -279,6 +281,18 @@ struct rdmapmd_driver_ops {
 	int (*mr_rereg)(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr);
 	/** When it returns, the keys no longer reach memory. */
 	int (*mr_dereg)(struct rdmapmd_mr *mr);
+
+	/** Optional, all four or none. Sets rkey: a key that is not bound. The type is known. -ENOTSUP the device has no windows. */
+	int (*mw_alloc)(struct rdmapmd_mw *mw);
+	int (*mw_free)(struct rdmapmd_mw *mw); /**< When it returns, its key leads nowhere. */
+	/**
+	 * Post a bind of a window of type 1, or, with length 0, its end; as rdmapmd_post_send() posts one request. Asks
+	 * rdmapmd_mw_may_bind(), as that does for windows of type 2. Both set the window's rkey, and its mr unless the length is
+	 * 0. -EINVAL, -ENOMEM, -EPERM.
+	 */
+	int (*mw_bind)(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr);
+	/** It was bound, and no completion was polled that tells of its end. Never blocks. The device's lock is held. */
+	bool (*mw_bound)(const struct rdmapmd_mw *mw);
 
 	/** Sets cqn, poll_cq and, with cq->channel, req_notify_cq. */
 	int (*cq_create)(struct rdmapmd_cq *cq, const struct rdmapmd_cq_layout *layout);
@@ -411,6 +425,20 @@ __rte_internal void rdmapmd_qp_in_error(struct rdmapmd_qp *qp);
  * @param qp The queue pair of the completion.
  */
 __rte_internal void rdmapmd_qp_send_in_error(struct rdmapmd_qp *qp);
+
+/**
+ * May a window be bound so? By all that the library knows of window, region and queue pair; there is no limit on how many are.
+ *
+ * Threads: any, also the data path. Blocks: never.
+ *
+ * @param qp   The queue pair that the request is posted to.
+ * @param wr   Its opcode is RDMAPMD_WR_BIND_MW.
+ * @param type The window's: 2 of a request that was posted, 1 of mw_bind.
+ * @return Whether it may.
+ */
+__rte_internal bool rdmapmd_mw_may_bind(const struct rdmapmd_qp *qp,
+					const struct rdmapmd_send_wr *wr,
+					enum rdmapmd_mw_type type);
 
 /**
  * @name Burst functions of objects that have none: they post and find nothing. Also for a driver's dead objects.

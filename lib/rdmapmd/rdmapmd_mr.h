@@ -29,6 +29,7 @@ enum rdmapmd_access_flags {
 	RDMAPMD_ACCESS_REMOTE_WRITE = 1 << 1,  /**< answer WRITEs to it; needs LOCAL_WRITE */
 	RDMAPMD_ACCESS_REMOTE_READ = 1 << 2,   /**< answer READs from it */
 	RDMAPMD_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< answer atomics on it; needs LOCAL_WRITE */
+	RDMAPMD_ACCESS_MW_BIND = 1 << 4,       /**< memory windows may be bound to it */
 	/**
 	 * Work requests address the region by offsets from its first byte, so that the peer learns no address of this
 	 * process. That byte must be aligned to 4 KiB.
@@ -151,7 +152,8 @@ __rte_experimental int rdmapmd_mr_reg_iova(struct rdmapmd_pd *pd, void *addr, si
  * @param addr   With RDMAPMD_REREG_MR_CHANGE_TRANSLATION: the new first byte.
  * @param length With RDMAPMD_REREG_MR_CHANGE_TRANSLATION: bytes, 1 .. max_mr_size.
  * @param access With RDMAPMD_REREG_MR_CHANGE_ACCESS: enum rdmapmd_access_flags, or'ed.
- * @return 0; as rdmapmd_mr_reg(). On error the region and its keys are as they were.
+ * @return 0; -EBUSY windows are bound to it, as rdmapmd_mr_dereg(); as rdmapmd_mr_reg(). On error the region and its keys are as
+ *         they were.
  */
 __rte_experimental int rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags,
 					struct rdmapmd_pd *pd, void *addr, size_t length,
@@ -163,7 +165,8 @@ __rte_experimental int rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flag
  * Threads: any. Blocks: for commands.
  *
  * @param mr A memory region that is alive.
- * @return 0; the errors of every call.
+ * @return 0; -EBUSY memory windows are bound to it: no completion of an invalidation of theirs was polled; the errors of every
+ *         call.
  */
 __rte_experimental int rdmapmd_mr_dereg(struct rdmapmd_mr *mr);
 

@@ -19,6 +19,8 @@ extern "C" {
 #endif
 
 struct rdmapmd_ah;
+struct rdmapmd_mr;
+struct rdmapmd_mw;
 
 /** A segment of memory. */
 struct rdmapmd_sge {
@@ -37,6 +39,11 @@ enum rdmapmd_wr_opcode {
 	RDMAPMD_WR_ATOMIC_CMP_AND_SWP, /**< 64 bit; the only segment, of 8 bytes, gets the old value */
 	RDMAPMD_WR_ATOMIC_FETCH_AND_ADD, /**< likewise */
 	RDMAPMD_WR_NOP,			 /**< completes in order; nothing is sent */
+	/** Invalidate a window of type 2 that is bound to this queue pair (RC). */
+	RDMAPMD_WR_LOCAL_INV,
+	RDMAPMD_WR_BIND_MW, /**< bind a window of type 2 to a region, and to this queue pair (RC) */
+	/** A SEND (RC) that invalidates a window of type 2 of the receiver's, bound to its queue pair. */
+	RDMAPMD_WR_SEND_WITH_INV,
 };
 
 /** How a send request is treated. */
@@ -58,7 +65,10 @@ struct rdmapmd_send_wr {
 	uint16_t num_sge;		   /**< how many: 0 .. max_send_sge of the queue pair */
 	uint8_t opcode;			   /**< enum rdmapmd_wr_opcode */
 	uint8_t send_flags;		   /**< enum rdmapmd_send_flags */
-	rte_be32_t imm_data; /**< of the operations WITH_IMM; passed to the peer as is */
+	union {
+		rte_be32_t imm_data; /**< of the operations WITH_IMM; passed to the peer as is */
+		uint32_t invalidate_rkey; /**< LOCAL_INV, SEND_WITH_INV: the window's key */
+	};
 	union {
 		/** WRITE, READ */
 		struct {
@@ -82,6 +92,17 @@ struct rdmapmd_send_wr {
 			/** its Q_Key; with the highest bit set this queue pair's own one is sent */
 			uint32_t remote_qkey;
 		} ud;
+		/** BIND_MW: see rdmapmd_mw.h; window and region must be alive */
+		struct {
+			struct rdmapmd_mw *mw;	     /**< a window of type 2, not bound */
+			const struct rdmapmd_mr *mr; /**< the region */
+			uint64_t
+				addr; /**< the first byte, as the region counts (struct rdmapmd_mr: iova) */
+			uint64_t length; /**< bytes, 1 .. RDMAPMD_MW_MAX_LENGTH */
+			uint32_t rkey;	 /**< the new key: see rdmapmd_mw_next_rkey() */
+			/** enum rdmapmd_access_flags: the REMOTE ones, ZERO_BASED */
+			uint32_t access;
+		} bind_mw;
 		uint64_t reserved[5]; /**< fills the cache line; ignored */
 	} wr;
 };

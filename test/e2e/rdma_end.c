@@ -24,8 +24,9 @@ register_regions(struct rdma_end *end)
 {
 	static const unsigned int rights[] = {
 		[RDMA_REGION_ALL] = RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE |
-				    RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_ATOMIC,
-		[RDMA_REGION_READ] = RDMAPMD_ACCESS_REMOTE_READ,
+				    RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_ATOMIC |
+				    RDMAPMD_ACCESS_MW_BIND,
+		[RDMA_REGION_READ] = RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_MW_BIND,
 		[RDMA_REGION_WRITE] = RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE,
 	};
 	unsigned int i;
@@ -100,8 +101,11 @@ rdma_end_close(struct rdma_end *end)
 {
 	unsigned int i;
 
+	rdma_end_window_free(end);
 	if (end->ah != NULL)
 		assert_int_equal(rdmapmd_ah_destroy(end->ah), 0);
+	if (end->other != NULL)
+		assert_int_equal(rdmapmd_qp_destroy(end->other), 0);
 	for (i = 0; i < RTE_DIM(end->qps); i++)
 		if (end->qps[i] != NULL)
 			assert_int_equal(rdmapmd_qp_destroy(end->qps[i]), 0);
@@ -344,6 +348,7 @@ rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_
 		while (cq_event(end, 0))
 			;
 		break;
+	case RDMA_ORDER_WINDOW: answer->window = rdma_end_window(end, order->window); break;
 	case RDMA_ORDER_PREPARE: prepare(end, order); break;
 	case RDMA_ORDER_POLL:
 		answer->wc = rdma_wait(end->cq);

@@ -27,6 +27,19 @@ enum rdma_region {
 	RDMA_REGIONS,
 };
 
+/* What a window of an end's is like, when it is asked for: of the target, RDMA_TO, and all rights. */
+enum rdma_window {
+	RDMA_WINDOW_NONE,
+	RDMA_WINDOW_TYPE_1,
+	RDMA_WINDOW_TYPE_2,
+	RDMA_WINDOW_OTHER_QP,	 /* type 2, bound to another queue pair */
+	RDMA_WINDOW_UNBOUND,	 /* type 1, bound and unbound */
+	RDMA_WINDOW_INVALIDATED, /* type 2, bound and invalidated */
+	RDMA_WINDOW_FREED,
+	RDMA_WINDOW_NO_RIGHTS,
+	RDMA_WINDOW_FREE, /* type 2, not bound */
+};
+
 struct rdma_end {
 	struct rdmapmd_context *context;
 	struct rdmapmd_pd *pd, *other_pd;
@@ -41,6 +54,8 @@ struct rdma_end {
 	struct rdmapmd_ah *ah; /* to the peer; of UD */
 	struct rdmapmd_mr *mr[RDMA_REGIONS];
 	uint32_t keys[RDMA_REGIONS];
+	struct rdmapmd_mw *window; /* NULL: none */
+	struct rdmapmd_qp *other;  /* connected with itself */
 	uint8_t *memory;
 	union rdmapmd_gid gid;
 	uint8_t mac[6];
@@ -49,6 +64,14 @@ struct rdma_end {
 /* In RESET. The queues are as conf says; of the other types they are made when they are asked for. */
 void rdma_end_open(struct rdma_end *end, const char *device, const struct rdma_conf *conf);
 void rdma_end_close(struct rdma_end *end);
+
+/* ---- Windows ---- */
+
+/* Another one in place of the one that there is: its key. */
+uint32_t rdma_end_window(struct rdma_end *end, enum rdma_window kind);
+void rdma_end_window_free(struct rdma_end *end);
+/* A request that binds a window of type 2 so. */
+struct rdmapmd_send_wr rdma_end_bind(struct rdma_end *end);
 
 /* ---- Messages: a pattern that follows from a seed ---- */
 
@@ -83,6 +106,7 @@ struct rdma_order {
 		RDMA_ORDER_RESET,   /* and from now on the one of conf's type is in use */
 		/* message `seed` to RDMA_FROM; RDMA_TO blank; receives for `length` bytes in `pieces`; arm */
 		RDMA_ORDER_PREPARE,
+		RDMA_ORDER_WINDOW, /* as `window` says; after CONNECT, before PREPARE */
 		RDMA_ORDER_POLL, /* wait for a completion, then for an event of the CQ if `event` */
 		RDMA_ORDER_HAS,	 /* is message `seed` at RDMA_TO? */
 		RDMA_ORDER_EVENT,   /* wait for an asynchronous one */
@@ -99,6 +123,7 @@ struct rdma_order {
 	uint32_t pieces;
 	uint32_t receives;
 	enum rdma_receive receive;
+	enum rdma_window window;
 	bool event;
 	char counter[32];
 };
@@ -109,6 +134,7 @@ struct rdma_answer {
 	uint8_t mac[6];
 	uint64_t address; /* of its memory */
 	uint32_t keys[RDMA_REGIONS];
+	uint32_t window; /* its key */
 	struct rdmapmd_wc wc;
 	uint64_t value; /* what RDMA_FROM begins with; the counter */
 	enum rdmapmd_event_type type;

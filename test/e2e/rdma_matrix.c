@@ -29,7 +29,17 @@ const struct rdma_operation rdma_operations[RDMA_OPS] = {
 	[RDMAPMD_WR_ATOMIC_FETCH_AND_ADD] = { "ATOMIC_FETCH_AND_ADD", RDMAPMD_WC_FETCH_ADD,
 					      RDMAPMD_WC_NOP, false, false, "8", "1" },
 	[RDMAPMD_WR_NOP] = { "NOP", RDMAPMD_WC_NOP, RDMAPMD_WC_NOP, false, false, "0", "0" },
+	[RDMAPMD_WR_LOCAL_INV] = { "LOCAL_INV", RDMAPMD_WC_LOCAL_INV, RDMAPMD_WC_NOP, false, false,
+				   "0", "0" },
+	[RDMAPMD_WR_BIND_MW] = { "BIND_MW", RDMAPMD_WC_BIND_MW, RDMAPMD_WC_NOP, false, false, "0",
+				 "0" },
+	[RDMAPMD_WR_SEND_WITH_INV] = { "SEND_WITH_INV", RDMAPMD_WC_SEND, RDMAPMD_WC_RECV, true,
+				       true, MANY, SEGMENTS },
 	[RDMA_RECV] = { "receive", RDMAPMD_WC_RECV, RDMAPMD_WC_NOP, false, false, NULL, NULL },
+	[RDMA_MW_BIND] = { "rdmapmd_mw_bind()", RDMAPMD_WC_BIND_MW, RDMAPMD_WC_NOP, false, false,
+			   NULL, NULL },
+	[RDMA_DEREG] = { "rdmapmd_mr_dereg()", RDMAPMD_WC_NOP, RDMAPMD_WC_NOP, false, false, NULL,
+			 NULL },
 };
 
 /* ---- What is wrong with a send request ---- */
@@ -37,7 +47,7 @@ const struct rdma_operation rdma_operations[RDMA_OPS] = {
 static void
 opcode_unknown(struct rdma_attempt *attempt)
 {
-	attempt->wr.opcode = RDMAPMD_WR_NOP + 1;
+	attempt->wr.opcode = RDMAPMD_WR_SEND_WITH_INV + 1;
 }
 
 static void
@@ -132,8 +142,8 @@ local_outside(struct rdma_attempt *attempt)
 	attempt->sges[0].addr = (uintptr_t)attempt->own->memory + 2 * RDMA_HALF - 7;
 }
 
-static void
-set_rkey(struct rdma_attempt *attempt, uint32_t rkey)
+void
+rdma_set_rkey(struct rdma_attempt *attempt, uint32_t rkey)
 {
 	if (attempt->wr.opcode == RDMAPMD_WR_ATOMIC_CMP_AND_SWP ||
 	    attempt->wr.opcode == RDMAPMD_WR_ATOMIC_FETCH_AND_ADD)
@@ -145,19 +155,19 @@ set_rkey(struct rdma_attempt *attempt, uint32_t rkey)
 static void
 rkey_wrong(struct rdma_attempt *attempt)
 {
-	set_rkey(attempt, attempt->there.keys[RDMA_REGION_ALL] ^ 0x5a);
+	rdma_set_rkey(attempt, attempt->there.keys[RDMA_REGION_ALL] ^ 0x5a);
 }
 
 static void
 rkey_foreign(struct rdma_attempt *attempt)
 {
-	set_rkey(attempt, attempt->there.keys[RDMA_REGION_FOREIGN]);
+	rdma_set_rkey(attempt, attempt->there.keys[RDMA_REGION_FOREIGN]);
 }
 
 static void
 rkey_gone(struct rdma_attempt *attempt)
 {
-	set_rkey(attempt, attempt->there.keys[RDMA_REGION_GONE]);
+	rdma_set_rkey(attempt, attempt->there.keys[RDMA_REGION_GONE]);
 }
 
 /* Both kinds of memory have less than all rights, and never the one that the operation needs. */
@@ -167,7 +177,7 @@ rkey_without_right(struct rdma_attempt *attempt)
 	const bool write = attempt->wr.opcode == RDMAPMD_WR_RDMA_WRITE ||
 			   attempt->wr.opcode == RDMAPMD_WR_RDMA_WRITE_WITH_IMM;
 
-	set_rkey(attempt, attempt->there.keys[write ? RDMA_REGION_READ : RDMA_REGION_WRITE]);
+	rdma_set_rkey(attempt, attempt->there.keys[write ? RDMA_REGION_READ : RDMA_REGION_WRITE]);
 }
 
 /* The address stands in the same place for all operations. */
@@ -336,15 +346,18 @@ receive_beside_srq(struct rdma_attempt *attempt)
 
 /* ---- The list ---- */
 
-#define OP(name) (1u << RDMAPMD_WR_##name)
-#define SENDS	 (OP(SEND) | OP(SEND_WITH_IMM))
-#define WRITES	 (OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM))
-#define READ	 OP(RDMA_READ)
-#define ATOMICS	 (OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD))
-#define REMOTE	 (WRITES | READ | ATOMICS)
-#define MESSAGES (SENDS | WRITES | READ)
-#define ALL	 (MESSAGES | ATOMICS | OP(NOP))
-#define RECEIVE	 (1u << RDMA_RECV)
+#define OP(name)    (1u << RDMAPMD_WR_##name)
+#define PLAIN_SENDS (OP(SEND) | OP(SEND_WITH_IMM))
+#define SENDS	    (PLAIN_SENDS | OP(SEND_WITH_INV))
+#define WRITES	    (OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM))
+#define READ	    OP(RDMA_READ)
+#define ATOMICS	    (OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD))
+#define REMOTE	    (WRITES | READ | ATOMICS)
+#define MESSAGES    (SENDS | WRITES | READ)
+#define WINDOWS	    (OP(BIND_MW) | OP(LOCAL_INV))
+#define ALL	    (MESSAGES | ATOMICS | OP(NOP) | WINDOWS)
+#define RECEIVE	    (1u << RDMA_RECV)
+#define CALL	    (1u << RDMA_MW_BIND)
 
 #define LOCAL_WRITE RDMAPMD_ACCESS_LOCAL_WRITE /* of queue pairs: no right of the peer's */
 #define NO_ATOMIC   (LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_WRITE)
@@ -353,15 +366,17 @@ receive_beside_srq(struct rdma_attempt *attempt)
 	.status = RDMAPMD_WC_REM_ACCESS_ERR, .peer_event = RDMAPMD_EVENT_QP_ACCESS_ERR, \
 	.peer_imm_status = RDMAPMD_WC_LOC_ACCESS_ERR
 #define REQUEST_EVENT .status = RDMAPMD_WC_REM_INV_REQ_ERR, .peer_event = RDMAPMD_EVENT_QP_REQ_ERR
-#define UNRELIABLE    (RDMA_UC | RDMA_UD)
-#define IMPATIENT     .own_conf = { .timeout = 8, .retry_cnt = 1, .rnr_retry = RDMA_NONE }
+#define NOT_INVALIDATED \
+	.status = RDMAPMD_WC_REM_ACCESS_ERR, .peer_status = RDMAPMD_WC_LOC_ACCESS_ERR
+#define UNRELIABLE (RDMA_UC | RDMA_UD)
+#define IMPATIENT  .own_conf = { .timeout = 8, .retry_cnt = 1, .rnr_retry = RDMA_NONE }
 
 const struct rdma_illegal rdma_illegal[] = {
 	{ "opcode that is none", OP(SEND), -EINVAL, .spoil = opcode_unknown, .same = UNRELIABLE },
-	{ "flags that are none", OP(SEND) | OP(NOP), -EINVAL, .spoil = flags_unknown,
-	  .same = UNRELIABLE },
-	{ "INLINE on what has nothing to send", READ | ATOMICS | OP(NOP), -EINVAL, .spoil = in_line,
-	  .same = UNRELIABLE },
+	{ "flags that are none", OP(SEND) | OP(NOP) | WINDOWS | OP(SEND_WITH_INV), -EINVAL,
+	  .spoil = flags_unknown, .same = UNRELIABLE },
+	{ "INLINE on what has nothing to send", READ | ATOMICS | OP(NOP) | WINDOWS, -EINVAL,
+	  .spoil = in_line, .same = UNRELIABLE },
 	{ "INLINE, more than max_inline_data", SENDS | WRITES, -EINVAL, .spoil = in_line_too_long,
 	  .same = UNRELIABLE },
 	{ "more than max_send_sge segments", MESSAGES, -EINVAL, .spoil = segments_too_many,
@@ -371,7 +386,35 @@ const struct rdma_illegal rdma_illegal[] = {
 	{ "atomic with two segments", ATOMICS, -EINVAL, .spoil = segments_two },
 	{ "atomic of 4 bytes", ATOMICS, -EINVAL, .spoil = length_halved },
 	{ "atomic of 16 bytes", ATOMICS, -EINVAL, .spoil = length_doubled },
-	{ "NOP with a segment", OP(NOP), -EINVAL, .spoil = segments_one, .same = UNRELIABLE },
+	{ "segment of what has no data", OP(NOP) | WINDOWS, -EINVAL, .spoil = segments_one,
+	  .same = UNRELIABLE },
+	{ "window that ends behind its region", OP(BIND_MW), -EINVAL,
+	  .spoil = rdma_window_outside },
+	{ "window that begins before its region", OP(BIND_MW), -EINVAL,
+	  .spoil = rdma_window_before },
+	{ "window of more than 2^31 bytes", OP(BIND_MW), -EINVAL, .spoil = rdma_window_too_long },
+	{ "window of 0 bytes of type 2", OP(BIND_MW), -EINVAL, .spoil = rdma_window_empty },
+	{ "window on a region without MW_BIND", OP(BIND_MW), -EINVAL,
+	  .spoil = rdma_window_not_bindable },
+	{ "right to write on a region without LOCAL_WRITE", OP(BIND_MW), -EINVAL,
+	  .spoil = rdma_window_read_only },
+	{ "right of a window that is not a peer's", OP(BIND_MW), -EINVAL,
+	  .spoil = rdma_window_local_right },
+	{ "window on a zero-based region", OP(BIND_MW), -EINVAL,
+	  .spoil = rdma_window_of_zero_based },
+	{ "window on a region of another PD", OP(BIND_MW), -EINVAL,
+	  .spoil = rdma_window_foreign_region },
+	{ "window of another PD", OP(BIND_MW), -EINVAL, .spoil = rdma_window_foreign },
+	{ "window on a window", OP(BIND_MW), -EINVAL, .spoil = rdma_window_on_window },
+	{ "window of type 1 by a request", OP(BIND_MW), -EINVAL, .spoil = rdma_window_type_1 },
+	{ "key that the window has", OP(BIND_MW), -EINVAL, .spoil = rdma_window_present_key },
+	{ "key of another number than the window's", OP(BIND_MW), -EINVAL,
+	  .spoil = rdma_window_other_key },
+	{ "window of type 2 by a call", CALL, -EINVAL, .post = rdma_call_type_2 },
+	{ "zero-based window of type 1", CALL, -EINVAL, .post = rdma_call_zero_based },
+	{ "window of type 1 that ends behind its region", CALL, -EINVAL,
+	  .post = rdma_call_outside },
+	{ "region with a window", 1u << RDMA_DEREG, -EBUSY, .post = rdma_dereg_bound },
 	{ "max_rd_atomic 0", READ | ATOMICS, -EINVAL, .own_conf = { .rd_atomic = RDMA_NONE } },
 	{ "send queue full", ALL, -ENOMEM, .spoil = ring_full, .same = UNRELIABLE },
 	{ "queue pair in RESET", ALL, -EPERM, .spoil = in_reset, .same = UNRELIABLE },
@@ -395,6 +438,18 @@ const struct rdma_illegal rdma_illegal[] = {
 	  .spoil = local_outside, .same = UNRELIABLE },
 	{ "result into an MR without LOCAL_WRITE", READ | ATOMICS,
 	  .status = RDMAPMD_WC_LOC_PROT_ERR, .spoil = lkey_read_only },
+	{ "window that is bound", OP(BIND_MW), .status = RDMAPMD_WC_MW_BIND_ERR,
+	  .spoil = rdma_window_bound },
+	{ "invalidation of a region", OP(LOCAL_INV), .status = RDMAPMD_WC_MW_BIND_ERR,
+	  .spoil = rdma_inval_region },
+	{ "invalidation of a region of another PD", OP(LOCAL_INV), .status = RDMAPMD_WC_MW_BIND_ERR,
+	  .spoil = rdma_inval_foreign },
+	{ "invalidation of a window of type 1", OP(LOCAL_INV), .status = RDMAPMD_WC_MW_BIND_ERR,
+	  .spoil = rdma_inval_type_1 },
+	{ "invalidation of a window of another queue pair", OP(LOCAL_INV),
+	  .status = RDMAPMD_WC_MW_BIND_ERR, .spoil = rdma_inval_other_qp },
+	{ "invalidation by a key that the window has not", OP(LOCAL_INV),
+	  .status = RDMAPMD_WC_MW_BIND_ERR, .spoil = rdma_inval_stale },
 	{ "peer with a smaller path MTU", READ, .status = RDMAPMD_WC_BAD_RESP_ERR, .length = 1024,
 	  .peer_conf = { .mtu = RDMAPMD_MTU_256 } },
 	{ "peer gone", MESSAGES | ATOMICS, .status = RDMAPMD_WC_RETRY_EXC_ERR, IMPATIENT,
@@ -403,6 +458,14 @@ const struct rdma_illegal rdma_illegal[] = {
 	  .status = RDMAPMD_WC_RNR_RETRY_EXC_ERR, IMPATIENT, .no_receive = true,
 	  .lost = UNRELIABLE },
 	{ "rkey that is none", REMOTE, ACCESS_EVENT, .spoil = rkey_wrong, .lost = RDMA_UC },
+	{ "window of type 2 of another queue pair", REMOTE, ACCESS_EVENT,
+	  .spoil = rdma_use_other_qp },
+	{ "window of type 1 that was unbound", REMOTE, ACCESS_EVENT, .spoil = rdma_use_unbound },
+	{ "window of type 2 that was invalidated", REMOTE, ACCESS_EVENT,
+	  .spoil = rdma_use_invalidated },
+	{ "window that was freed", REMOTE, ACCESS_EVENT, .spoil = rdma_use_freed },
+	{ "window that lacks the right", REMOTE, ACCESS_EVENT, .spoil = rdma_use_without_right },
+	{ "remote address before its window", REMOTE, ACCESS_EVENT, .spoil = rdma_use_outside },
 	{ "rkey of another PD", REMOTE, ACCESS_EVENT, .spoil = rkey_foreign, .lost = RDMA_UC },
 	{ "rkey that was deregistered", REMOTE, ACCESS_EVENT, .spoil = rkey_gone, .lost = RDMA_UC },
 	{ "rkey whose MR lacks the right", REMOTE, ACCESS_EVENT, .spoil = rkey_without_right,
@@ -422,6 +485,18 @@ const struct rdma_illegal rdma_illegal[] = {
 	  .peer_conf = { .rd_atomic = RDMA_NONE } },
 	{ "packets longer than the peer's path MTU", SENDS | WRITES, REQUEST_EVENT, .length = 1024,
 	  .peer_conf = { .mtu = RDMAPMD_MTU_256 }, .lost = RDMA_UC },
+	{ "invalidation of a region of the peer's", OP(SEND_WITH_INV), NOT_INVALIDATED,
+	  .spoil = rdma_inval_peer_region },
+	{ "invalidation of a region of another PD of the peer's", OP(SEND_WITH_INV),
+	  NOT_INVALIDATED, .spoil = rdma_inval_peer_foreign },
+	{ "invalidation of a window of type 1 of the peer's", OP(SEND_WITH_INV), NOT_INVALIDATED,
+	  .spoil = rdma_inval_peer_type_1 },
+	{ "invalidation of a window of another queue pair of the peer's", OP(SEND_WITH_INV),
+	  NOT_INVALIDATED, .spoil = rdma_inval_peer_other_qp },
+	{ "invalidation of a window that was invalidated", OP(SEND_WITH_INV), NOT_INVALIDATED,
+	  .spoil = rdma_inval_peer_again },
+	{ "invalidation of a window that was never bound", OP(SEND_WITH_INV), NOT_INVALIDATED,
+	  .spoil = rdma_inval_peer_free },
 	{ "SEND longer than the receive", SENDS, .status = RDMAPMD_WC_REM_INV_REQ_ERR,
 	  .peer_status = RDMAPMD_WC_LOC_LEN_ERR, .receive = RDMA_RECEIVE_SHORT,
 	  .lost = UNRELIABLE },
@@ -432,18 +507,20 @@ const struct rdma_illegal rdma_illegal[] = {
 	  .peer_status = RDMAPMD_WC_LOC_PROT_ERR, .receive = RDMA_RECEIVE_READ_ONLY,
 	  .there = UNRELIABLE },
 
-	{ "operation of reliable connections", READ | ATOMICS, -EINVAL, .only = RDMA_UC },
-	{ "operation of connections", REMOTE, -EINVAL, .only = RDMA_UD },
-	{ "more than the port's MTU", SENDS, -EINVAL, .spoil = longer_than_a_packet,
+	{ "operation of reliable connections", READ | ATOMICS | WINDOWS | OP(SEND_WITH_INV),
+	  -EINVAL, .only = RDMA_UC },
+	{ "operation of connections", REMOTE | WINDOWS | OP(SEND_WITH_INV), -EINVAL,
 	  .only = RDMA_UD },
-	{ "no address handle", SENDS, -EINVAL, .spoil = handle_none, .only = RDMA_UD },
-	{ "address handle of another PD", SENDS, -EINVAL, .spoil = handle_foreign,
+	{ "more than the port's MTU", PLAIN_SENDS, -EINVAL, .spoil = longer_than_a_packet,
 	  .only = RDMA_UD },
-	{ "remote_qpn of more than 24 bits", SENDS, -EINVAL, .spoil = number_of_25_bits,
+	{ "no address handle", PLAIN_SENDS, -EINVAL, .spoil = handle_none, .only = RDMA_UD },
+	{ "address handle of another PD", PLAIN_SENDS, -EINVAL, .spoil = handle_foreign,
 	  .only = RDMA_UD },
-	{ "remote_qpn that nobody has", SENDS, .spoil = number_wrong, .only = RDMA_UD,
+	{ "remote_qpn of more than 24 bits", PLAIN_SENDS, -EINVAL, .spoil = number_of_25_bits,
+	  .only = RDMA_UD },
+	{ "remote_qpn that nobody has", PLAIN_SENDS, .spoil = number_wrong, .only = RDMA_UD,
 	  .lost = RDMA_UD },
-	{ "Q_Key that is not the peer's", SENDS, .spoil = qkey_wrong, .only = RDMA_UD,
+	{ "Q_Key that is not the peer's", PLAIN_SENDS, .spoil = qkey_wrong, .only = RDMA_UD,
 	  .lost = RDMA_UD },
 };
 const unsigned int rdma_illegal_count = RTE_DIM(rdma_illegal);
@@ -458,6 +535,8 @@ opcode_name(enum rdmapmd_wc_opcode opcode)
 	case RDMAPMD_WC_COMP_SWAP: return "COMP_SWAP";
 	case RDMAPMD_WC_FETCH_ADD: return "FETCH_ADD";
 	case RDMAPMD_WC_NOP: return "NOP";
+	case RDMAPMD_WC_BIND_MW: return "BIND_MW";
+	case RDMAPMD_WC_LOCAL_INV: return "LOCAL_INV";
 	case RDMAPMD_WC_RECV: return "RECV";
 	case RDMAPMD_WC_RECV_RDMA_WITH_IMM: return "RECV_RDMA_WITH_IMM";
 	}
@@ -470,9 +549,9 @@ uint32_t
 rdma_operations_of(enum rdmapmd_qp_type type)
 {
 	switch (type) {
-	case RDMAPMD_QPT_UC: return SENDS | WRITES | OP(NOP);
-	case RDMAPMD_QPT_UD: return SENDS | OP(NOP);
-	default: return ALL | RECEIVE;
+	case RDMAPMD_QPT_UC: return PLAIN_SENDS | WRITES | OP(NOP);
+	case RDMAPMD_QPT_UD: return PLAIN_SENDS | OP(NOP);
+	default: return ALL | RECEIVE | CALL | 1u << RDMA_DEREG;
 	}
 }
 
@@ -519,7 +598,12 @@ print_legal(enum rdmapmd_qp_type type)
 static const char *
 refusal_name(int refused)
 {
-	return refused == -EINVAL ? "-EINVAL" : refused == -ENOMEM ? "-ENOMEM" : "-EPERM";
+	switch (refused) {
+	case -EINVAL: return "-EINVAL";
+	case -ENOMEM: return "-ENOMEM";
+	case -EBUSY: return "-EBUSY";
+	default: return "-EPERM";
+	}
 }
 
 static void
@@ -537,7 +621,7 @@ static void
 print_illegal(const struct rdma_illegal *row, enum rdmapmd_qp_type type)
 {
 	const uint32_t operations = rdma_illegal_operations(row, type);
-	const bool all = operations == (rdma_operations_of(type) & ~RECEIVE);
+	const bool all = operations == (rdma_operations_of(type) & ALL);
 	unsigned int i, names = 0;
 
 	if (operations == 0)

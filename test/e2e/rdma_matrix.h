@@ -10,8 +10,11 @@
 #include "rdma_end.h"
 
 #define RDMA_SGES_MAX 64
-#define RDMA_RECV     8 /* a receive request, behind enum rdmapmd_wr_opcode */
-#define RDMA_OPS      (RDMA_RECV + 1)
+/* What is no send request, behind enum rdmapmd_wr_opcode. */
+#define RDMA_RECV    (RDMAPMD_WR_SEND_WITH_INV + 1)
+#define RDMA_MW_BIND (RDMA_RECV + 1)
+#define RDMA_DEREG   (RDMA_RECV + 2)
+#define RDMA_OPS     (RDMA_RECV + 3)
 
 struct rdma_operation {
 	const char *name;
@@ -28,6 +31,7 @@ struct rdma_attempt {
 	struct rdma_end *own;
 	struct rdma_peer *peer;
 	struct rdma_answer there; /* who the peer is */
+	struct rdmapmd_mr mr;	  /* what passes for a region */
 	struct rdmapmd_send_wr wr;
 	struct rdmapmd_sge sges[RDMA_SGES_MAX];
 	struct rdmapmd_ah *foreign_ah; /* made for it */
@@ -63,6 +67,46 @@ struct rdma_illegal {
 		only; /* there is no such row of RC; of these alone, whatever operations they have */
 };
 #define RDMA_NO_EVENT RDMAPMD_EVENT_CQ_ERR /* none that a queue pair has */
+
+/* What is wrong with a window (rdma_matrix_mw.c). */
+void rdma_window_outside(struct rdma_attempt *attempt);
+void rdma_window_before(struct rdma_attempt *attempt);
+void rdma_window_too_long(struct rdma_attempt *attempt);
+void rdma_window_empty(struct rdma_attempt *attempt);
+void rdma_window_not_bindable(struct rdma_attempt *attempt);
+void rdma_window_read_only(struct rdma_attempt *attempt);
+void rdma_window_local_right(struct rdma_attempt *attempt);
+void rdma_window_of_zero_based(struct rdma_attempt *attempt);
+void rdma_window_foreign_region(struct rdma_attempt *attempt);
+void rdma_window_foreign(struct rdma_attempt *attempt);
+void rdma_window_on_window(struct rdma_attempt *attempt);
+void rdma_window_type_1(struct rdma_attempt *attempt);
+void rdma_window_present_key(struct rdma_attempt *attempt);
+void rdma_window_other_key(struct rdma_attempt *attempt);
+void rdma_window_bound(struct rdma_attempt *attempt);
+void rdma_inval_region(struct rdma_attempt *attempt);
+void rdma_inval_type_1(struct rdma_attempt *attempt);
+void rdma_inval_other_qp(struct rdma_attempt *attempt);
+void rdma_inval_stale(struct rdma_attempt *attempt);
+void rdma_inval_foreign(struct rdma_attempt *attempt);
+void rdma_inval_peer_region(struct rdma_attempt *attempt);
+void rdma_inval_peer_foreign(struct rdma_attempt *attempt);
+void rdma_inval_peer_type_1(struct rdma_attempt *attempt);
+void rdma_inval_peer_other_qp(struct rdma_attempt *attempt);
+void rdma_inval_peer_again(struct rdma_attempt *attempt);
+void rdma_inval_peer_free(struct rdma_attempt *attempt);
+void rdma_use_other_qp(struct rdma_attempt *attempt);
+void rdma_use_unbound(struct rdma_attempt *attempt);
+void rdma_use_invalidated(struct rdma_attempt *attempt);
+void rdma_use_freed(struct rdma_attempt *attempt);
+void rdma_use_without_right(struct rdma_attempt *attempt);
+void rdma_use_outside(struct rdma_attempt *attempt);
+int rdma_call_type_2(struct rdma_attempt *attempt);
+int rdma_call_zero_based(struct rdma_attempt *attempt);
+int rdma_call_outside(struct rdma_attempt *attempt);
+int rdma_dereg_bound(struct rdma_attempt *attempt);
+/* A key of the peer's, in a request of any opcode. */
+void rdma_set_rkey(struct rdma_attempt *attempt, uint32_t rkey);
 
 extern const struct rdma_illegal rdma_illegal[];
 extern const unsigned int rdma_illegal_count;

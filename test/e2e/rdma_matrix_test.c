@@ -50,6 +50,39 @@ takes_receive(uint8_t opcode)
 	return rdma_operations[opcode].peer_as != RDMAPMD_WC_NOP;
 }
 
+static bool
+has_data(uint8_t opcode)
+{
+	return opcode != RDMAPMD_WR_NOP && opcode != RDMAPMD_WR_BIND_MW &&
+	       opcode != RDMAPMD_WR_LOCAL_INV;
+}
+
+/* What an attempt needs of windows: one of its own side, bound if that is possible, or the peer's. RC alone binds. */
+static void
+attempt_windows(struct rdma_attempt *attempt, bool ready)
+{
+	switch (attempt->wr.opcode) {
+	case RDMAPMD_WR_BIND_MW:
+		rdma_end_window(&own, RDMA_WINDOW_FREE);
+		attempt->wr = rdma_end_bind(&own);
+		break;
+	case RDMAPMD_WR_LOCAL_INV:
+		attempt->wr.invalidate_rkey =
+			rdma_end_window(&own, ready && type == RDMAPMD_QPT_RC ? RDMA_WINDOW_TYPE_2
+									      : RDMA_WINDOW_FREE);
+		break;
+	case RDMAPMD_WR_SEND_WITH_INV:
+		attempt->wr.invalidate_rkey =
+			ask((struct rdma_order){ .kind = RDMA_ORDER_WINDOW,
+						 .window = type == RDMAPMD_QPT_RC
+								   ? RDMA_WINDOW_TYPE_2
+								   : RDMA_WINDOW_FREE })
+				.window;
+		break;
+	default: break;
+	}
+}
+
 /* Signaled, from the source to the target, in one segment. */
 static void
 attempt_begin(struct rdma_attempt *attempt, uint8_t opcode, uint32_t length, unsigned int pieces)
@@ -64,7 +97,7 @@ attempt_begin(struct rdma_attempt *attempt, uint8_t opcode, uint32_t length, uns
 		.opcode = opcode,
 		.send_flags = RDMAPMD_SEND_SIGNALED,
 		.sg_list = attempt->sges,
-		.num_sge = opcode == RDMAPMD_WR_NOP ? 0 : (uint16_t)pieces,
+		.num_sge = has_data(opcode) ? (uint16_t)pieces : 0,
 		.imm_data = IMMEDIATE,
 	};
 	/* What comes back goes to the target, too. */
@@ -133,7 +166,8 @@ static void
 check_receive(const struct rdmapmd_send_wr *wr, uint32_t length)
 {
 	const bool solicited = (wr->send_flags & RDMAPMD_SEND_SOLICITED) != 0;
-	const bool immediate = wr->opcode != RDMAPMD_WR_SEND;
+	const bool invalidates = wr->opcode == RDMAPMD_WR_SEND_WITH_INV;
+	const bool immediate = wr->opcode != RDMAPMD_WR_SEND && !invalidates;
 	const struct rdma_answer got =
 		ask((struct rdma_order){ .kind = RDMA_ORDER_POLL, .event = solicited });
 
@@ -147,8 +181,12 @@ check_receive(const struct rdmapmd_send_wr *wr, uint32_t length)
 	assert_int_equal(got.wc.byte_len, length);
 	assert_int_equal(got.wc.wc_flags & RDMAPMD_WC_WITH_IMM,
 			 immediate ? RDMAPMD_WC_WITH_IMM : 0);
+	assert_int_equal(got.wc.wc_flags & RDMAPMD_WC_WITH_INV,
+			 invalidates ? RDMAPMD_WC_WITH_INV : 0);
 	if (immediate)
 		assert_int_equal(got.wc.imm_data, IMMEDIATE);
+	if (invalidates)
+		assert_int_equal(got.wc.invalidated_rkey, wr->invalidate_rkey);
 	assert_int_equal(got.yes, solicited);
 }
 
@@ -159,7 +197,7 @@ try_message(uint8_t opcode, uint32_t length, uint8_t flags, unsigned int pieces)
 	const bool fetched = type == RDMAPMD_QPT_RC && !read && (flags & RDMAPMD_SEND_FENCE) &&
 			     !(flags & RDMAPMD_SEND_INLINE);
 	/* A receive has its own segments; memory that is written to by its address has one. */
-	const bool scattered = opcode == RDMAPMD_WR_SEND || opcode == RDMAPMD_WR_SEND_WITH_IMM;
+	const bool scattered = rdma_operations[opcode].peer_as == RDMAPMD_WC_RECV;
 	struct rdma_order order = { .kind = RDMA_ORDER_PREPARE,
 				    .seed = seed + 1,
 				    .length = length,
@@ -170,6 +208,7 @@ try_message(uint8_t opcode, uint32_t length, uint8_t flags, unsigned int pieces)
 	unsigned int i;
 
 	attempt_begin(&attempt, opcode, length, pieces);
+	attempt_windows(&attempt, true);
 	ask(order);
 	rdma_end_blank(&own, RDMA_TO, length, pieces);
 	rdma_end_put(&own, RDMA_FROM, length, pieces, seed);
@@ -259,10 +298,11 @@ all_flags(uint8_t opcode)
 
 	meet(&(struct rdma_conf){ 0 }, &(struct rdma_conf){ 0 });
 	for (flags = 0; flags < RDMAPMD_SEND_INLINE; flags++) {
-		for (equal = 0; opcode != RDMAPMD_WR_NOP && equal < 2; equal++)
+		for (equal = 0; has_data(opcode) && equal < 2; equal++)
 			try_atomic(opcode, (uint8_t)flags, equal);
-		if (opcode == RDMAPMD_WR_NOP) {
+		if (!has_data(opcode)) {
 			attempt_begin(&attempt, opcode, 0, 1);
+			attempt_windows(&attempt, true);
 			attempt.wr.send_flags = (uint8_t)flags;
 			carry_out(&attempt);
 		}
@@ -301,6 +341,42 @@ test_no_bytes_need_no_key(void **unused)
 		attempt.wr.wr.rdma.rkey ^= 0x5a;
 		carry_out(&attempt);
 	}
+}
+
+/* By the key of a window, and by addresses that begin with it. */
+static void
+use_window(enum rdma_window kind, uint8_t opcode)
+{
+	struct rdma_order order = {
+		.kind = RDMA_ORDER_PREPARE, .seed = seed + 1, .length = MTU + 1, .pieces = 1
+	};
+	const bool read = opcode == RDMAPMD_WR_RDMA_READ;
+	struct rdma_attempt attempt;
+
+	attempt_begin(&attempt, opcode, MTU + 1, 1);
+	attempt.wr.wr.rdma.rkey =
+		ask((struct rdma_order){ .kind = RDMA_ORDER_WINDOW, .window = kind }).window;
+	ask(order);
+	rdma_end_blank(&own, RDMA_TO, MTU + 1, 1);
+	rdma_end_put(&own, RDMA_FROM, MTU + 1, 1, seed);
+	carry_out(&attempt);
+	order.kind = RDMA_ORDER_HAS;
+	order.seed = seed;
+	assert_true(read ? rdma_end_has(&own, RDMA_TO, MTU + 1, 1, seed + 1) : ask(order).yes);
+	seed += 2;
+}
+
+static void
+test_windows(void **unused)
+{
+	(void)unused;
+	type = RDMAPMD_QPT_RC;
+	meet(&(struct rdma_conf){ 0 }, &(struct rdma_conf){ 0 });
+	for (enum rdma_window kind = RDMA_WINDOW_TYPE_1; kind <= RDMA_WINDOW_TYPE_2; kind++) {
+		use_window(kind, RDMAPMD_WR_RDMA_WRITE);
+		use_window(kind, RDMAPMD_WR_RDMA_READ);
+	}
+	expect_peer_quiet();
 }
 
 /* ---- What is not ---- */
@@ -397,7 +473,8 @@ try_illegal(const struct rdma_illegal *row, uint8_t opcode)
 	struct rdma_attempt attempt;
 
 	meet(&row->own_conf, &row->peer_conf);
-	attempt_begin(&attempt, opcode == RDMA_RECV ? RDMAPMD_WR_NOP : opcode, length, 1);
+	attempt_begin(&attempt, opcode >= RDMA_RECV ? RDMAPMD_WR_NOP : opcode, length, 1);
+	attempt_windows(&attempt, rdmapmd_qp_state(own.qp) == RDMAPMD_QPS_RTS);
 	ask((struct rdma_order){ .kind = RDMA_ORDER_PREPARE,
 				 .seed = seed++,
 				 .length = length,
@@ -452,7 +529,6 @@ never(enum rdmapmd_wc_status status)
 	case RDMAPMD_WC_INV_EECN_ERR:
 	case RDMAPMD_WC_INV_EEC_STATE_ERR:
 	case RDMAPMD_WC_LOC_QP_OP_ERR: /* the driver builds no such WQE */
-	case RDMAPMD_WC_MW_BIND_ERR:   /* memory windows */
 	case RDMAPMD_WC_REM_ABORT_ERR:
 	case RDMAPMD_WC_RESP_TIMEOUT_ERR:
 	case RDMAPMD_WC_FATAL_ERR: /* a lost device flushes */
@@ -529,7 +605,7 @@ run(void)
 {
 	static const enum rdmapmd_qp_type types[] = { RDMAPMD_QPT_RC, RDMAPMD_QPT_UC,
 						      RDMAPMD_QPT_UD };
-	struct CMUnitTest tests[TRIALS + 2], *test = tests;
+	struct CMUnitTest tests[TRIALS + 3], *test = tests;
 	struct trial *trial = trials;
 	unsigned int t, i;
 
@@ -544,6 +620,7 @@ run(void)
 					      test_illegal);
 	}
 	*test++ = (struct CMUnitTest)cmocka_unit_test(test_no_bytes_need_no_key);
+	*test++ = (struct CMUnitTest)cmocka_unit_test(test_windows);
 	*test++ = (struct CMUnitTest)cmocka_unit_test(test_every_status_is_in_the_list);
 	return _cmocka_run_group_tests("rdma_matrix", tests, (size_t)(test - tests), open_ends,
 				       close_ends);

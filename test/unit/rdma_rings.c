@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "core/bfreg.h"
 #include "core/dump.h"
 #include "object/cq.h"
+#include "object/mkey.h"
 #include "object/entry_dump.h"
 #include "object/sq.h"
 #include "prm/cqe.h"
@@ -39,6 +41,46 @@ rdmapmd_qp_send_in_error(struct rdmapmd_qp *qp)
 {
 	rdmapmd_qp_in_error(qp);
 	rings_sends_in_error++;
+}
+
+bool rings_may_bind = true;
+uint32_t rings_window_key, rings_window_freed;
+
+bool
+rdmapmd_mw_may_bind(const struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
+		    enum rdmapmd_mw_type type)
+{
+	assert_int_equal(qp->qp_num, RINGS_QPN);
+	assert_int_equal(wr->opcode, RDMAPMD_WR_BIND_MW);
+	return rings_may_bind && wr->wr.bind_mw.mw->type == type;
+}
+
+uint16_t
+rdmapmd_post_send_none(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	RTE_SET_USED(wr);
+	RTE_SET_USED(n);
+	qp->post_send_error = -EINVAL;
+	return 0;
+}
+
+/* Of the driver: keys of windows, by commands. */
+int
+rnic_mkey_window_create(struct rnic_dev *dev, uint32_t pd, bool rinval, uint32_t *key)
+{
+	RTE_SET_USED(dev);
+	RTE_SET_USED(pd);
+	RTE_SET_USED(rinval);
+	*key = rings_window_key;
+	return 0;
+}
+
+int
+rnic_mkey_window_destroy(struct rnic_dev *dev, uint32_t key)
+{
+	RTE_SET_USED(dev);
+	rings_window_freed = key;
+	return 0;
 }
 
 /* Of the driver: events of a lost device, counted. */
@@ -99,9 +141,14 @@ rings_start_at(struct rings *rings, uint32_t wqe, uint32_t cqe)
 static void
 make_qp(struct rings *rings)
 {
+	/* It has no windows. */
+	static struct rnic_rdma rdma;
+	static struct rnic_dev dev = { .rdma = &rdma };
 	struct rnic_rdma_qp *qp = &rings->qp;
 
+	qp->dev = &dev;
 	qp->qp.qp_num = RINGS_QPN;
+	qp->qp.qp_type = RDMAPMD_QPT_RC;
 	qp->qp.send_cq = qp->qp.recv_cq = &rings->cq.cq;
 	rings->bf_register = (struct rnic_bfreg){ .address = rings->bf,
 						  .half = RINGS_BF_HALF,
@@ -117,6 +164,7 @@ make_qp(struct rings *rings)
 		.max_post = RINGS_MAX_POST,
 		.max_gs = RINGS_MAX_GS,
 		.max_inline = RINGS_MAX_INLINE,
+		.wqebbs = (1 << RINGS_LOG_SQ) / RINGS_MAX_POST,
 		.open = 1,
 		.kinds = rings->kinds,
 	};

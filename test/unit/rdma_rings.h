@@ -68,6 +68,10 @@ extern unsigned int rings_in_error, rings_sends_in_error;
 extern atomic_bool rings_lost;
 extern unsigned int rings_woken;
 
+/* What the library says of a bind; the key that the next window gets, and the one that was freed last. */
+extern bool rings_may_bind;
+extern uint32_t rings_window_key, rings_window_freed;
+
 /* WQEBBs of WQEs that were dumped, places of entries. */
 #define RINGS_DUMPS 8
 extern unsigned int rings_dumped[RINGS_DUMPS], rings_dump_count;

@@ -27,6 +27,7 @@
 #include "rdma/gid.h"
 #include "rdma/modify.h"
 #include "rdma/mr.h"
+#include "rdma/mw.h"
 #include "rdma/path.h"
 #include "rdma/post.h"
 #include "rdma/qp.h"
@@ -139,6 +140,7 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 			 rdmapmd_table_count(rdma->cqs));
 	for (i = 0; i < RTE_DIM(rdma->kinds); i++)
 		free(rdma->kinds[i]);
+	rnic_rdma_mws_free(rdma);
 	/* The control thread has ended, and no other one is left that could find the device lost. */
 	rnic_on_event(dev, NULL, NULL);
 	rnic_on_lost(dev, RNIC_LOST_RDMA, NULL, NULL);
@@ -326,6 +328,7 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.srq_size = sizeof(struct rnic_rdma_srq),
 	.td_size = sizeof(struct rnic_rdma_td),
 	.ah_size = sizeof(struct rnic_rdma_ah),
+	.mw_size = sizeof(struct rnic_rdma_mw),
 	.context_open = context_open,
 	.context_close = context_close,
 	.device_query = device_query,
@@ -342,6 +345,10 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.mr_reg = rnic_rdma_mr_reg,
 	.mr_rereg = rnic_rdma_mr_rereg,
 	.mr_dereg = rnic_rdma_mr_dereg,
+	.mw_alloc = rnic_rdma_mw_alloc,
+	.mw_free = rnic_rdma_mw_free,
+	.mw_bind = rnic_rdma_mw_bind,
+	.mw_bound = rnic_rdma_mw_bound,
 	.cq_create = rnic_rdma_cq_create,
 	.cq_resize = rnic_rdma_cq_resize,
 	.cq_moderate = rnic_rdma_cq_moderate,

@@ -27,16 +27,16 @@ set_flushed(struct rnic_rdma_qp *qp, uint64_t wr_id, struct rdmapmd_wc *wc)
 	wc->qp_num = qp->qp.qp_num;
 }
 
-/* The WQEBB where the WQE of a request that is under way starts. */
+/* The WQEBB where the WQE of the first request from there on starts: long ones have several numbers, and bear the last one. */
 static uint32_t
 find_wqe(const struct rnic_rdma_send *sq, uint64_t number)
 {
-	uint32_t i;
+	uint32_t i, first = 0;
 
-	for (i = 0; i < sq->wq.mask; i++)
-		if (sq->wqes[i].head == number)
-			break;
-	return i;
+	for (i = 1; i <= sq->wq.mask; i++)
+		if (sq->wqes[i].head - number < sq->wqes[first].head - number)
+			first = i;
+	return first;
 }
 
 /* How many WQEBBs a WQE has. The device cannot write there. */
@@ -63,11 +63,11 @@ flush_sends(struct rnic_rdma_qp *qp, struct rdmapmd_wc *wc, uint16_t n)
 
 	if (tail == head)
 		return 0;
-	for (index = find_wqe(sq, tail); tail != head && done < n;
-	     index += length_of(sq, index), tail++) {
+	for (index = find_wqe(sq, tail); tail != head && done < n; index += length_of(sq, index)) {
 		const struct rnic_rdma_wqe *wqe = &sq->wqes[index & sq->wq.mask];
 
-		if (wqe->what >> 8 != RNIC_RDMA_QUIET)
+		tail = wqe->head + 1;
+		if (!(wqe->what >> 8 & (RNIC_RDMA_QUIET | RNIC_RDMA_QUIET_ERROR)))
 			set_flushed(qp, wqe->wr_id, &wc[done++]);
 	}
 	/* Partner: the load-acquire of the post, which may write anew what is behind the tail. */

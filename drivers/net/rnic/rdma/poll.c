@@ -16,6 +16,7 @@
 #include "prm/wqe.h"
 #include "rdma/event.h"
 #include "rdma/flush.h"
+#include "rdma/mw.h"
 #include "rdma/poll.h"
 #include "rdma/post.h"
 #include "rdma/qps.h"
@@ -133,7 +134,6 @@ static const struct arrival arrivals[] = {
 						 RDMAPMD_WC_WITH_IMM },
 	[KIND(RNIC_CQE_RESPONDER_SEND)] = { RDMAPMD_WC_RECV, 0 },
 	[KIND(RNIC_CQE_RESPONDER_SEND_IMM)] = { RDMAPMD_WC_RECV, RDMAPMD_WC_WITH_IMM },
-	[KIND(RNIC_CQE_RESPONDER_SEND_INVAL)] = { RDMAPMD_WC_RECV, 0 },
 };
 
 /* How far an entry is behind one of the first kind; what is none is further. */
@@ -160,6 +160,15 @@ take_receive(struct rnic_rdma_qp *qp, uint32_t counter, uint64_t *wr_id, const b
 	return true;
 }
 
+/* A request that the driver, too, wanted to know of. False: it is the driver's alone. */
+static bool __rte_noinline
+poll_known(struct rnic_rdma_qp *qp, uint8_t quiet, uint32_t key)
+{
+	if (quiet & RNIC_RDMA_INVALIDATES)
+		rnic_rdma_mw_invalidated(qp->dev->rdma, key);
+	return !(quiet & (RNIC_RDMA_QUIET | RNIC_RDMA_QUIET_SUCCESS));
+}
+
 /* A request that has been carried out, and all before it. False: nothing to report. */
 static __rte_always_inline bool
 poll_requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word,
@@ -181,7 +190,7 @@ poll_requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word,
 	wc->opcode = (uint8_t)what;
 	wc->wc_flags = 0;
 	give_back(&qp->sq, wqe);
-	return likely(what <= UINT8_MAX);
+	return likely(what <= UINT8_MAX) || poll_known(qp, (uint8_t)(what >> 8), wc->byte_len);
 }
 
 /* Something that has arrived, so far behind the first kind of it. False: nothing to report. */
@@ -276,7 +285,7 @@ poll_failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word,
 		rdmapmd_qp_send_in_error(&qp->qp);
 	else
 		rdmapmd_qp_in_error(&qp->qp);
-	return what >> 8 != RNIC_RDMA_QUIET;
+	return !(what >> 8 & (RNIC_RDMA_QUIET | RNIC_RDMA_QUIET_ERROR));
 }
 
 /* From now on this is the queue pair whose entries are looked for first. */
@@ -308,6 +317,25 @@ poll_datagram(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, u
 	return true;
 }
 
+/* A peer's SEND that has invalidated a window. */
+static bool
+poll_invalidating(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word,
+		  const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+{
+	const uint64_t send = (uint64_t)(RNIC_CQE_RESPONDER_SEND - RNIC_CQE_RESPONDER_WRITE_IMM)
+			      << WORD_OPCODE_SHIFT;
+	uint32_t length = load_length(cqe);
+
+	if (!fits_each(qp, send, length, qp->srq != NULL))
+		length = RTE_MIN(length, room_of(qp, counter_of(word)));
+	if (!poll_responder(cq, qp, word, send, length, cqe, wc, qp->srq != NULL))
+		return false;
+	wc->wc_flags |= RDMAPMD_WC_WITH_INV;
+	wc->invalidated_rkey = rte_be_to_cpu_32(wc->imm_data);
+	rnic_rdma_mw_invalidated(qp->dev->rdma, wc->invalidated_rkey);
+	return true;
+}
+
 /*
  * An entry that is not as those of the last queue pair were: another one's, the first of its kind, an error, nobody's. Of
  * each of two CQs a thread may take them: requests are the send CQ's, what arrives is the receive CQ's. False: nothing to
@@ -333,6 +361,8 @@ poll_slow(struct rnic_rdma_cq *cq, const struct rnic_cqe *cqe, struct rdmapmd_wc
 		cq->last_sends = kind_of(word);
 		return poll_requester(cq, qp, word, wc);
 	}
+	if (opcode == RNIC_CQE_RESPONDER_SEND_INVAL && qp->qp.recv_cq == &cq->cq)
+		return poll_invalidating(cq, qp, word, cqe, wc);
 	if (is_arrival(behind) && qp->qp.recv_cq == &cq->cq) {
 		poll_remember(cq, qp);
 		length = load_length(cqe);

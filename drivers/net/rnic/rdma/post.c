@@ -14,12 +14,14 @@
 
 #include <rte_branch_prediction.h>
 
-#include "base/tunables.h"
 #include "core/doorbell.h"
+#include "core/dump.h"
 #include "object/entry_dump.h"
 #include "prm/wqe.h"
 #include "rdma/ah.h"
+#include "rdma/mw.h"
 #include "rdma/post.h"
+#include "rdma/post_wqe.h"
 #include "rdma/rdma.h"
 
 #define DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
@@ -118,15 +120,6 @@ ring_end(const struct rnic_rdma_send *sq)
 	return (struct rnic_wqe_data *)(sq->wq.ring + ((size_t)sq->wq.mask + 1) * RNIC_WQEBB_BYTES);
 }
 
-/* In three plain stores: compilers that may merge them make more of it. */
-static __rte_always_inline void
-set_data(struct rnic_wqe_data *data, const struct rdmapmd_sge *sge)
-{
-	__atomic_store_n(&data->byte_count.raw, RNIC_SWAP32(sge->length), __ATOMIC_RELAXED);
-	__atomic_store_n(&data->lkey.raw, RNIC_SWAP32(sge->lkey), __ATOMIC_RELAXED);
-	__atomic_store_n(&data->address.raw, RNIC_SWAP64(sge->addr), __ATOMIC_RELAXED);
-}
-
 /*
  * Any number of data segments, for all but the first `skip` bytes. False: too many, too long. One of 0 bytes is left out: it
  * would mean 2 GiB.
@@ -152,7 +145,7 @@ set_gather(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t
 			continue;
 		if (data == ring_end(sq))
 			data = sq_wqebb(sq, 0);
-		set_data(data++, &rest);
+		rnic_rdma_set_data(data++, &rest);
 		(*ds)++;
 	}
 	return total <= RNIC_RDMA_MAX_MESSAGE;
@@ -374,7 +367,7 @@ build_datagram(const struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr,
 		data = sq_wqebb(&qp->sq, 0);
 	if (likely(wr->num_sge == 1) && likely(!(parts & OP_INLINE)) &&
 	    likely(wr->sg_list->length - 1 < qp->sq.max_datagram)) {
-		set_data(data, wr->sg_list);
+		rnic_rdma_set_data(data, wr->sg_list);
 		return ds + 1;
 	}
 	if (!datagram_fits(&qp->sq, wr) ||
@@ -390,10 +383,10 @@ build_one(const struct rdmapmd_send_wr *wr, struct rnic_wqe_data *at, uint8_t pa
 {
 	if (parts & OP_REMOTE) {
 		set_remote(at + 1, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
-		set_data(at + 2, wr->sg_list);
+		rnic_rdma_set_data(at + 2, wr->sg_list);
 		return 3;
 	}
-	set_data(at + 1, wr->sg_list);
+	rnic_rdma_set_data(at + 1, wr->sg_list);
 	return 2;
 }
 
@@ -456,15 +449,6 @@ signal_last(struct rnic_rdma_send *sq, uint16_t last)
 	sq->wqes[last & sq->wq.mask].what |= RNIC_RDMA_QUIET_SUCCESS << 8;
 }
 
-/* Why a burst took fewer than it was given. */
-static int __rte_noinline
-short_burst(const _Atomic uint8_t *open, bool room)
-{
-	if (!atomic_load_explicit(open, memory_order_relaxed))
-		return -EPERM;
-	return room ? -EINVAL : -ENOMEM;
-}
-
 /* All from one WQEBB to another, each WQE once. */
 static void
 dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to, bool ethernet)
@@ -488,9 +472,40 @@ send_room(const struct rnic_rdma_send *sq, uint64_t tail)
 		       : 0;
 }
 
+/* What was built and not handed over. */
+struct made {
+	uint64_t posted;   /* requests, up to it */
+	uint64_t signaled; /* up to the last one that asks for a completion */
+	uint16_t last;	   /* where its last WQE starts */
+	uint16_t producer; /* where it ends */
+};
+
+/* Hand it over, at least one; full: there is room for no more. */
+static __rte_always_inline void
+finish(struct rdmapmd_qp *head, const struct made *made, bool full, uint64_t tail, const bool dump)
+{
+	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
+	uint64_t signaled = made->signaled;
+
+	if (unlikely(full) && signaled <= tail) {
+		signal_last(sq, made->last);
+		signaled = made->posted;
+	}
+	sq->signaled = signaled;
+	if (dump)
+		dump_wqes(sq, sq->wq.producer, made->producer,
+			  head->qp_type == RDMAPMD_QPT_RAW_PACKET);
+	publish_head(sq, made->posted);
+	hand_over(sq, sq->wq.producer, made->last, made->producer);
+}
+
+static uint16_t post_rest(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
+			  uint32_t room, uint64_t tail, const struct made *made, bool dump);
+
+/* plain: none of the requests names a key that changes, or is of an opcode behind those of kinds. */
 static __rte_always_inline uint16_t
 post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n, const bool dump,
-	  const bool datagrams)
+	  const bool datagrams, const bool plain)
 {
 	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
 	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
@@ -535,45 +550,18 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 		last = producer;
 		producer += (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB;
 	}
-	if (unlikely(posted - start < n))
-		head->post_send_error = short_burst(&sq->open, posted - start < room);
+	if (unlikely(posted - start < n)) {
+		const struct made rest = { posted, signaled, (uint16_t)last, (uint16_t)producer };
+
+		if (!plain)
+			return post_rest(head, wr - (posted - start), n, room, tail, &rest, dump);
+		head->post_send_error = rnic_rdma_short_burst(&sq->open, posted - start < room);
+	}
 	if (unlikely(posted == start))
 		return 0;
-	if (unlikely(posted - start == room) && signaled <= tail) {
-		signal_last(sq, (uint16_t)last);
-		signaled = posted;
-	}
-	sq->signaled = signaled;
-	if (dump)
-		dump_wqes(sq, sq->wq.producer, (uint16_t)producer,
-			  head->qp_type == RDMAPMD_QPT_RAW_PACKET);
-	publish_head(sq, posted);
-	hand_over(sq, sq->wq.producer, (uint16_t)last, (uint16_t)producer);
+	finish(head, &(struct made){ posted, signaled, (uint16_t)last, (uint16_t)producer },
+	       posted - start == room, tail, dump);
 	return (uint16_t)(posted - start);
-}
-
-uint16_t
-rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
-{
-	return post_send(qp, wr, n, false, false);
-}
-
-uint16_t
-rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
-{
-	return post_send(qp, wr, n, true, false);
-}
-
-uint16_t
-rnic_rdma_post_datagrams(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
-{
-	return post_send(qp, wr, n, false, true);
-}
-
-uint16_t
-rnic_rdma_post_datagrams_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
-{
-	return post_send(qp, wr, n, true, true);
 }
 
 /* A NOP whose completion is not reported; there is room. */
@@ -591,6 +579,211 @@ post_marker(struct rnic_rdma_send *sq)
 	hand_over(sq, producer, producer, (uint16_t)(producer + 1));
 }
 
+/* ---- What names a key that changes: rare, and longer than what a queue counts with ---- */
+
+static bool
+names_key(const struct rdmapmd_send_wr *wr)
+{
+	return wr->opcode == RDMAPMD_WR_LOCAL_INV || wr->opcode == RDMAPMD_WR_BIND_MW ||
+	       wr->opcode == RDMAPMD_WR_SEND_WITH_INV;
+}
+
+/* The WQE at the producer, all but its control segment: its length in units, or 0 if it cannot be. */
+static uint32_t
+build_naming(struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr, uint32_t ds)
+{
+	const struct rnic_rdma_send *sq = &qp->sq;
+	const uint32_t producer = sq->wq.producer;
+	struct rnic_wqe_data *const wqebbs[RNIC_RDMA_UMR_WQEBBS] = { sq_wqebb(sq, producer),
+								     sq_wqebb(sq, producer + 1),
+								     sq_wqebb(sq, producer + 2) };
+
+	if (wr->opcode == RDMAPMD_WR_SEND_WITH_INV)
+		return build_slow(sq, wr, wqebbs[0],
+				  wr->send_flags & RDMAPMD_SEND_INLINE ? OP_INLINE : 0);
+	rnic_rdma_mw_build(qp, wr, wqebbs);
+	return ds;
+}
+
+/* One of its WQEs, whose data are built, behind those that are made. */
+static void
+add_naming(struct rnic_rdma_qp *qp, uint64_t wr_id, struct rnic_rdma_kind kind, uint32_t ds,
+	   uint32_t key, uint8_t quiet, struct made *made)
+{
+	struct rnic_rdma_send *sq = &qp->sq;
+
+	made->last = made->producer;
+	made->producer = (uint16_t)(made->last + (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB);
+	if (kind.fm_ce_se & RNIC_WQE_CE_ALWAYS)
+		made->signaled = made->posted;
+	set_control(sq_wqebb(sq, made->last), made->last, kind, sq->wq.sqn, ds, key);
+	set_wqe(&sq->wqes[made->last & sq->wq.mask], wr_id, made->posted - 1, kind.wc_opcode,
+		quiet);
+}
+
+/*
+ * A change of a window: the WQE that makes it, and a NOP which waits for that, so that nothing behind them is ahead of it. The NOP
+ * tells of success, the first one of errors; the driver wants to know of the end of a window in any case.
+ */
+static void
+add_change(struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr, struct rnic_rdma_kind kind,
+	   const struct rnic_rdma_umr *umr, struct made *made)
+{
+	struct rnic_rdma_send *sq = &qp->sq;
+	struct rnic_rdma_kind nop = kind;
+	uint8_t quiet = RNIC_RDMA_QUIET_ERROR;
+
+	kind.wqe_opcode = RNIC_WQE_UMR;
+	kind.wc_opcode = nop.wc_opcode =
+		wr->opcode == RDMAPMD_WR_LOCAL_INV ? RDMAPMD_WC_LOCAL_INV : RDMAPMD_WC_BIND_MW;
+	kind.fm_ce_se = (uint8_t)((kind.fm_ce_se & ~RNIC_WQE_CE_MASK) | RNIC_WQE_CE_ON_ERROR);
+	made->posted--;
+	add_naming(qp, wr->wr_id, kind, umr->ds, umr->key, RNIC_RDMA_REPORTED, made);
+	made->posted++;
+	nop.fm_ce_se = (uint8_t)((nop.fm_ce_se & ~RNIC_WQE_FM_FENCE) | RNIC_WQE_FM_LOCAL);
+	if (umr->invalidated != 0) {
+		quiet |= RNIC_RDMA_INVALIDATES;
+		if (!(nop.fm_ce_se & RNIC_WQE_CE_ALWAYS))
+			quiet |= RNIC_RDMA_QUIET_SUCCESS;
+		nop.fm_ce_se |= RNIC_WQE_CE_ALWAYS;
+	}
+	sq->wqes[made->producer & sq->wq.mask].length = umr->invalidated;
+	add_naming(qp, wr->wr_id, nop, 1, 0, quiet, made);
+}
+
+/* The numbers that a request takes: a change of a window is longer than a request may be, and has two WQEs. */
+static uint32_t
+naming_slots(const struct rnic_rdma_send *sq, const struct rnic_rdma_umr *umr)
+{
+	const uint32_t wqebbs = umr->ds / DS_PER_WQEBB + 1, each = RTE_MAX(sq->wqebbs, 1u);
+
+	return RTE_MAX((wqebbs + each - 1) / each, 2u);
+}
+
+/* One request. 0 or -errno. */
+static int
+post_naming(struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr, enum rdmapmd_mw_type type,
+	    bool dump)
+{
+	struct rnic_rdma_send *sq = &qp->sq;
+	const bool send = wr->opcode == RDMAPMD_WR_SEND_WITH_INV;
+	struct rnic_rdma_umr umr = { .ds = 1, .key = wr->invalidate_rkey };
+	const uint64_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
+	const uint32_t room = send_room(sq, tail);
+	struct made made = { sq->head, sq->signaled, sq->wq.producer, sq->wq.producer };
+	struct rnic_rdma_kind kind;
+	uint32_t slots = 1;
+
+	if (!atomic_load_explicit(&sq->open, memory_order_relaxed))
+		return -EPERM;
+	if (qp->qp.qp_type != RDMAPMD_QPT_RC || wr->send_flags >= RNIC_RDMA_FLAGS)
+		return -EINVAL;
+	if (!send) {
+		umr = rnic_rdma_mw_look(qp, wr, type);
+		slots = naming_slots(sq, &umr);
+	}
+	if (umr.ds == 0 || slots > sq->max_post)
+		return -EINVAL;
+	if (room < slots) {
+		/* If none under way asks for a completion, there would never be more. */
+		if (room > 0 && sq->signaled <= tail)
+			post_marker(sq);
+		return -ENOMEM;
+	}
+	umr.ds = build_naming(qp, wr, umr.ds);
+	if (umr.ds == 0)
+		return -EINVAL;
+	kind = sq->kinds[RDMAPMD_WR_NOP * RNIC_RDMA_FLAGS +
+			 (wr->send_flags & ~RDMAPMD_SEND_INLINE)];
+	made.posted += slots;
+	if (send) {
+		kind.wqe_opcode = RNIC_WQE_SEND_INVAL;
+		kind.wc_opcode = RDMAPMD_WC_SEND;
+		add_naming(qp, wr->wr_id, kind, umr.ds, umr.key, RNIC_RDMA_REPORTED, &made);
+	} else {
+		add_change(qp, wr, kind, &umr, &made);
+	}
+	finish(&qp->qp, &made, room == slots, tail, dump);
+	return 0;
+}
+
+int
+rnic_rdma_mw_bind(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr)
+{
+	return head->post_send == rdmapmd_post_send_none
+		       ? -EINVAL
+		       : post_naming((struct rnic_rdma_qp *)head, wr, RDMAPMD_MW_TYPE_1,
+				     rnic_dump_wanted());
+}
+
+/* How many of the requests are not of that kind, before the first one that is. */
+static uint16_t
+count_plain(const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	uint16_t count = 0;
+
+	while (count < n && !names_key(&wr[count]))
+		count++;
+	return count;
+}
+
+/*
+ * A burst that has ended early: what was built of its requests, then those that name keys, and all others as before. How many were
+ * posted.
+ */
+static uint16_t __rte_noinline
+post_rest(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n, uint32_t room,
+	  uint64_t tail, const struct made *made, bool dump)
+{
+	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
+	uint16_t done = (uint16_t)(made->posted - sq->head), plain, taken;
+	int rc;
+
+	head->post_send_error = rnic_rdma_short_burst(&sq->open, done < room);
+	if (done > 0)
+		finish(head, made, done == room, tail, dump);
+	if (done == room || !names_key(&wr[done]))
+		return done;
+	while (done < n) {
+		rc = post_naming((struct rnic_rdma_qp *)head, &wr[done], RDMAPMD_MW_TYPE_2, dump);
+		if (rc != 0) {
+			head->post_send_error = rc;
+			return done;
+		}
+		done++;
+		plain = count_plain(&wr[done], (uint16_t)(n - done));
+		taken = plain == 0 ? 0 : post_send(head, &wr[done], plain, dump, false, true);
+		done = (uint16_t)(done + taken);
+		if (taken < plain)
+			return done;
+	}
+	return done;
+}
+
+uint16_t
+rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return post_send(qp, wr, n, false, false, false);
+}
+
+uint16_t
+rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return post_send(qp, wr, n, true, false, false);
+}
+
+uint16_t
+rnic_rdma_post_datagrams(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return post_send(qp, wr, n, false, true, true);
+}
+
+uint16_t
+rnic_rdma_post_datagrams_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return post_send(qp, wr, n, true, true, true);
+}
+
 uint32_t
 rnic_rdma_qp_outstanding(struct rdmapmd_qp *head)
 {
@@ -603,153 +796,4 @@ rnic_rdma_qp_outstanding(struct rdmapmd_qp *head)
 		post_marker(sq);
 	return (uint32_t)(sq->head - tail) + __atomic_load_n(&qp->rq.head, __ATOMIC_RELAXED) -
 	       __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE);
-}
-
-/* ---- Receive requests ---- */
-
-/*
- * Data segments, then one that ends the WQE if there is room for it. False: too many or too long. The shortest request's
- * length is kept.
- */
-static __rte_always_inline bool
-set_scatter(struct rnic_wqe_data *data, uint32_t max_gs, const struct rdmapmd_recv_wr *wr,
-	    uint32_t *least)
-{
-	struct rnic_wqe_data *end = data + max_gs;
-	uint64_t total = 0;
-	uint16_t i;
-
-	if (unlikely(wr->num_sge > max_gs))
-		return false;
-	for (i = 0; i < wr->num_sge; i++) {
-		if (unlikely(wr->sg_list[i].length > INT32_MAX))
-			return false;
-		total += wr->sg_list[i].length;
-		if (likely(wr->sg_list[i].length != 0))
-			set_data(data++, &wr->sg_list[i]);
-	}
-	if (data != end)
-		*data = (struct rnic_wqe_data){ .lkey = RNIC_BE32(RNIC_WQE_INVALID_LKEY) };
-	if (unlikely(total < *least))
-		__atomic_store_n(least, (uint32_t)total, __ATOMIC_RELAXED);
-	return true;
-}
-
-uint32_t
-rnic_rdma_room(const void *segments, uint32_t max_gs)
-{
-	const struct rnic_wqe_data *data = segments, *end = data + max_gs;
-	uint64_t total = 0;
-
-	for (; data != end && data->lkey.raw != RNIC_BE32(RNIC_WQE_INVALID_LKEY).raw; data++)
-		total += rnic_be32_to_cpu(data->byte_count);
-	return (uint32_t)RTE_MIN(total, (uint64_t)UINT32_MAX);
-}
-
-uint16_t
-rnic_rdma_post_recv(struct rdmapmd_qp *head, const struct rdmapmd_recv_wr *wr, uint16_t n)
-{
-	struct rnic_rdma_receive *rq = &((struct rnic_rdma_qp *)head)->rq;
-	const uint32_t start = rq->head;
-	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
-	const uint32_t tail = __atomic_load_n(&rq->tail, __ATOMIC_ACQUIRE);
-	const uint32_t room = likely(atomic_load_explicit(&rq->open, memory_order_relaxed))
-				      ? rq->max_post - (start - tail)
-				      : 0;
-	const uint32_t count = RTE_MIN((uint32_t)n, room);
-	uint32_t done, index;
-
-	for (done = 0; done < count; done++) {
-		index = (start + done) & rq->wq.mask;
-		if (unlikely(!set_scatter(
-			    (struct rnic_wqe_data *)(rq->wq.ring +
-						     ((size_t)index << rq->wq.log_stride)),
-			    rq->max_gs, &wr[done], &rq->least)))
-			break;
-		rq->wr_ids[index] = wr[done].wr_id;
-	}
-	if (unlikely(done < n))
-		head->post_recv_error = short_burst(&rq->open, done < room);
-	if (unlikely(done == 0))
-		return 0;
-	/* As publish_head(). */
-	__atomic_store_n(&rq->head, start + done, __ATOMIC_RELEASE);
-	rq->wq.producer = (uint16_t)(start + done);
-	rnic_rq_dbrec_publish(rq->wq.dbrec, rq->wq.producer);
-	return (uint16_t)done;
-}
-
-uint16_t
-rnic_rdma_post_srq_recv(struct rdmapmd_srq *head, const struct rdmapmd_recv_wr *wr, uint16_t n)
-{
-	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
-	struct rnic_wqe_next *next;
-	uint32_t done, free;
-
-	for (done = 0; done < n; done++) {
-		/* Partner: the store-release in rnic_rdma_srq_complete(). */
-		free = atomic_load_explicit(&srq->next[srq->head], memory_order_acquire);
-		if (unlikely(free > srq->mask)) {
-			head->post_error = -ENOMEM;
-			break;
-		}
-		next = (struct rnic_wqe_next *)(srq->ring + ((size_t)srq->head << srq->log_stride));
-		if (unlikely(!set_scatter((struct rnic_wqe_data *)(next + 1), srq->max_gs,
-					  &wr[done], &srq->least))) {
-			head->post_error = -EINVAL;
-			break;
-		}
-		next->next_wqe_index = rnic_cpu_to_be16((uint16_t)free);
-		srq->wr_ids[srq->head] = wr[done].wr_id;
-		/* Partner: the acquire in rnic_rdma_srq_complete(), before it reads the wr_id. */
-		atomic_store_explicit(&srq->next[srq->head], RNIC_RDMA_SRQ_POSTED,
-				      memory_order_release);
-		srq->head = free;
-	}
-	if (likely(done > 0)) {
-		srq->posted += (uint16_t)done;
-		rnic_dbrec_publish(srq->dbrec, srq->posted);
-	}
-	return (uint16_t)done;
-}
-
-/* ---- From the start ---- */
-
-void
-rnic_rdma_queues_reset(struct rnic_rdma_qp *qp)
-{
-	struct rnic_rdma_send *sq = &qp->sq;
-	struct rnic_rdma_receive *rq = &qp->rq;
-	uint32_t i;
-
-	sq->signaled = rnic_tunables.sends;
-	__atomic_store_n(&sq->head, rnic_tunables.sends, __ATOMIC_RELEASE);
-	__atomic_store_n(&sq->tail, rnic_tunables.sends, __ATOMIC_RELEASE);
-	sq->wq.producer = 0;
-	/* A WQEBB where no WQE starts stands for a request that is long done. */
-	for (i = 0; sq->wqes != NULL && i <= sq->wq.mask; i++)
-		sq->wqes[i] = (struct rnic_rdma_wqe){ .head = rnic_tunables.sends - 1 };
-	__atomic_store_n(&rq->head, rnic_tunables.receives, __ATOMIC_RELEASE);
-	__atomic_store_n(&rq->tail, rnic_tunables.receives, __ATOMIC_RELEASE);
-	rq->wq.producer = 0;
-	__atomic_store_n(&rq->least, UINT32_MAX, __ATOMIC_RELAXED);
-	if (sq->wq.dbrec != NULL)
-		rnic_sq_dbrec_publish(sq->wq.dbrec, 0);
-	if (rq->wq.dbrec != NULL)
-		rnic_rq_dbrec_publish(rq->wq.dbrec, 0);
-}
-
-void
-rnic_rdma_srq_reset(struct rnic_rdma_srq *srq)
-{
-	uint32_t i;
-
-	for (i = 0; i <= srq->mask; i++)
-		atomic_store_explicit(&srq->next[i], i < srq->mask ? i + 1 : RNIC_RDMA_SRQ_LAST,
-				      memory_order_relaxed);
-	srq->head = 0;
-	__atomic_store_n(&srq->least, UINT32_MAX, __ATOMIC_RELAXED);
-	atomic_store_explicit(&srq->tail, srq->mask, memory_order_release);
-	srq->posted = 0;
-	rnic_dbrec_publish(srq->dbrec, 0);
 }

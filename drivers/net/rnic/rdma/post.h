@@ -32,6 +32,8 @@ void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind);
  * completion is not reported, so that polling leads to 0.
  */
 uint32_t rnic_rdma_qp_outstanding(struct rdmapmd_qp *qp);
+/* A bind of a window of type 1, or its end: as one request of rnic_rdma_post_send(). 0 or -errno. */
+int rnic_rdma_mw_bind(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr);
 /* As after creation: nothing is posted. Nobody posts meanwhile, and its CQs are stopped. */
 void rnic_rdma_queues_reset(struct rnic_rdma_qp *qp);
 

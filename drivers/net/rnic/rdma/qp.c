@@ -75,6 +75,7 @@ alloc_send(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 	if (sq->wqes == NULL)
 		return -ENOMEM;
 	sq->max_post = sizing->sq.max_post;
+	sq->wqebbs = (uint8_t)(sizing->sq.wqe_size / RNIC_WQEBB_BYTES);
 	sq->max_gs = sizing->sq.max_gs;
 	sq->max_inline = sizing->sq.max_inline;
 	return 0;

@@ -26,6 +26,7 @@
 
 struct rdmapmd_device;
 struct rdmapmd_table;
+struct rnic_rdma_mws;
 struct rnic_eq;
 struct rnic_gid;
 
@@ -65,6 +66,7 @@ struct rnic_rdma {
 	pthread_mutex_t lock;
 	struct rdmapmd_device *device; /* which events are raised for; NULL: none */
 	struct rnic_rdma_kind *kinds[RNIC_RDMA_QP_KINDS]; /* of each kind of queue pair */
+	struct rnic_rdma_mws *_Atomic mws; /* which keys are windows; NULL: none was one yet */
 
 	bool has_qp1; /* a queue pair of type GSI; under lock */
 
@@ -121,16 +123,19 @@ struct rnic_rdma_cq {
 /* A send request under way, at the WQEBB where its WQE starts. */
 struct rnic_rdma_wqe {
 	uint64_t wr_id;
-	uint64_t head;	 /* how many requests were posted before it */
-	uint32_t length; /* of a READ or an atomic: bytes that it brings */
-	uint16_t what;	 /* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
+	uint64_t head; /* how many requests were posted before it */
+	uint32_t
+		length; /* of a READ or an atomic: bytes that it brings; with INVALIDATES the key */
+	uint16_t what;	/* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
 };
 
-/* Requests whose completion is not the application's to see. */
+/* Requests whose completion is not the application's to see, or not its alone: bits. */
 enum rnic_rdma_quiet {
 	RNIC_RDMA_REPORTED = 0,
 	RNIC_RDMA_QUIET_SUCCESS = 1, /* unsignaled, but the driver wants to know when it is done */
 	RNIC_RDMA_QUIET = 2,	     /* the driver's own */
+	RNIC_RDMA_INVALIDATES = 4,   /* a window's key leads nowhere when it is done */
+	RNIC_RDMA_QUIET_ERROR = 8, /* the second WQE of a request: the first one tells of errors */
 };
 
 /* What an opcode with a combination of send_flags leads to. */
@@ -158,6 +163,7 @@ struct rnic_rdma_send {
 	_Atomic uint8_t open;  /* the state takes requests */
 	uint8_t header_bytes;  /* of a frame that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
 	uint16_t max_datagram; /* bytes of its payload, as the port was when it came to RTS */
+	uint8_t wqebbs;	       /* that each of max_post requests may have */
 	const struct rnic_rdma_kind *_Atomic kinds;
 };
 
