@@ -92,7 +92,6 @@ const struct refusal refusals[] = {
 
 	R(CREATE_MKEY, BAD_RES, MKC(PD), 0, "no PD"),
 	R(CREATE_MKEY, BAD_PARAM, MKC(ACCESS_MODE_4_2), 1, "unknown mode"),
-	R(CREATE_MKEY, BAD_PARAM, MKC(QPN), 1, "for one queue"),
 	R(CREATE_MKEY, BAD_PARAM, MKC(BSF_EN), 1, "signatures"),
 	R(CREATE_MKEY, BAD_PARAM, MKC(LEN), 8193, "more than its pages"),
 	R(CREATE_MKEY, BAD_PARAM, MKC(START_ADDR), UINT64_MAX - 4096, "wraps"),
