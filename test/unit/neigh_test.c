@@ -162,6 +162,7 @@ test_an_address_that_went_is_not_answered(void **state)
 {
 	static const union rdmapmd_gid kept = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 9 } };
 	static const union rdmapmd_gid went = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 10 } };
+	static const union rdmapmd_gid next = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 11 } };
 	const uint8_t *gone = went.raw;
 	uint8_t mac[6];
 	uint32_t index;
@@ -171,6 +172,9 @@ test_an_address_that_went_is_not_answered(void **state)
 	assert_finds(left, kept.raw, right->mac);
 	assert_int_equal(rnic_gid_add(right, &went, &index), 0);
 	assert_int_equal(rnic_gid_del(right, index), 0);
+	/* Its announcement has come before what is heard of the next one, and makes no entry. */
+	assert_int_equal(rnic_gid_add(right, &next, &index), 0);
+	assert_finds(left, next.raw, right->mac);
 	/* Another one is answered behind it. */
 	assert_int_equal(rnic_neigh_resolve(left, gone, none, 0, mac), -EINPROGRESS);
 	assert_finds(left, six2, right->mac);
