@@ -160,20 +160,23 @@ add_ports(struct command_line *line, const char *const *ports)
 	}
 }
 
-/* What is on the path takes such frames, queue pairs' as well. */
+/* What is on the path takes such frames, queue pairs' as well. The ethdevs below are the wires', as soon as those have seen them. */
 static int
-set_mtus(void)
+set_mtus(const char *const *ports)
 {
 	const char *mtu = getenv("E2E_MTU");
 	struct e2e_conf conf = { .rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER };
+	unsigned int i;
 	uint16_t port;
 
 	if (mtu == NULL)
 		return 0;
 	conf.mtu = (uint16_t)atoi(mtu);
-	RTE_ETH_FOREACH_DEV(port) {
-		if (e2e_port_setup(port, &conf) != 0) {
-			fprintf(stderr, "port %u does not start with an MTU of %s\n", port, mtu);
+	for (i = 0; ports[i] != NULL; i++) {
+		if (rte_eth_dev_get_port_by_name(e2e_port_name(i), &port) != 0 ||
+		    e2e_port_setup(port, &conf) != 0) {
+			fprintf(stderr, "%s does not start with an MTU of %s\n", e2e_port_name(i),
+				mtu);
 			return -1;
 		}
 	}
@@ -216,7 +219,7 @@ e2e_init(const char *name, const char *const *ports)
 		fprintf(stderr, "no memory for a mempool\n");
 		return -1;
 	}
-	return set_mtus();
+	return set_mtus(ports);
 }
 
 void
