@@ -8,6 +8,7 @@
 
 #include "rdma/poll.h"
 #include "rdma/post.h"
+#include "rdma/post_recv.h"
 #include "rdma_rings.h"
 
 static const struct rdmapmd_sge eight = { 0x1000, 8, 1 };

@@ -13,6 +13,7 @@
 #include "rdma/flush.h"
 #include "rdma/mw.h"
 #include "rdma/post.h"
+#include "rdma/post_recv.h"
 #include "rdma_rings.h"
 
 #define KEY  0x00ab4411u

@@ -12,6 +12,8 @@
 #include "prm/cqe.h"
 #include "rdma/poll.h"
 #include "rdma/post.h"
+#include "rdma/reset.h"
+#include "rdma/post_recv.h"
 #include "rdma/qps.h"
 #include "rdma/rdma.h"
 #include "rdma_rings.h"

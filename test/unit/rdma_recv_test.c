@@ -10,7 +10,7 @@
 #include <rte_common.h>
 
 #include "prm/cqe.h"
-#include "rdma/post.h"
+#include "rdma/post_recv.h"
 #include "rdma/rdma.h"
 #include "rdma/srq.h"
 #include "rdma_rings.h"

@@ -34,11 +34,6 @@ struct rnic_mkey_attr {
 int rnic_mkey_create(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, uint32_t *key);
 int rnic_mkey_destroy(struct rnic_dev *dev, uint32_t key);
 
-/* A key that WQEs bind to others, free until then (mkey_window.c); rinval: peers may invalidate it. */
-int rnic_mkey_window_create(struct rnic_dev *dev, uint32_t pd, bool rinval, uint32_t *key);
-/* key: as it is now. */
-int rnic_mkey_window_destroy(struct rnic_dev *dev, uint32_t key);
-
 int rnic_mkeys_create(struct rnic_dev *dev);
 void rnic_mkeys_destroy(struct rnic_dev *dev);
 /* Keys alive, for tests. */

@@ -10,6 +10,7 @@
 #include "core/create.h"
 #include "core/dev.h"
 #include "object/mkey.h"
+#include "object/mkey_window.h"
 #include "object/mkey_history.h"
 #include "prm/cmd.h"
 #include "prm/mkey.h"

@@ -25,7 +25,7 @@
 #include "rdma/modify.h"
 #include "rdma/path.h"
 #include "rdma/poll.h"
-#include "rdma/post.h"
+#include "rdma/reset.h"
 #include "rdma/qps.h"
 #include "rdma/raw.h"
 #include "rdma/rdma.h"

@@ -15,6 +15,7 @@
 
 #include "core/dev.h"
 #include "object/mkey.h"
+#include "object/mkey_window.h"
 #include "prm/caps.h"
 #include "prm/mkey.h"
 #include "prm/wqe.h"

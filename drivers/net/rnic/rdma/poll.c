@@ -18,7 +18,7 @@
 #include "rdma/flush.h"
 #include "rdma/mw.h"
 #include "rdma/poll.h"
-#include "rdma/post.h"
+#include "rdma/post_recv.h"
 #include "rdma/qps.h"
 #include "rdma/rdma.h"
 #include "rdma/srq.h"

@@ -7,12 +7,8 @@
 #include <stdint.h>
 
 struct rdmapmd_qp;
-struct rdmapmd_recv_wr;
 struct rdmapmd_send_wr;
-struct rdmapmd_srq;
 struct rnic_rdma_kind;
-struct rnic_rdma_qp;
-struct rnic_rdma_srq;
 
 #define RNIC_RDMA_MAX_MESSAGE (UINT32_C(1) << 30)
 uint16_t rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n);
@@ -24,7 +20,6 @@ uint16_t rnic_rdma_post_datagrams(struct rdmapmd_qp *qp, const struct rdmapmd_se
 				  uint16_t n);
 uint16_t rnic_rdma_post_datagrams_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
 				       uint16_t n);
-uint16_t rnic_rdma_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr, uint16_t n);
 /* Fill a table of RNIC_RDMA_KINDS, for that kind of queue pair. */
 void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind);
 /*
@@ -34,14 +29,5 @@ void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind);
 uint32_t rnic_rdma_qp_outstanding(struct rdmapmd_qp *qp);
 /* A bind of a window of type 1, or its end: as one request of rnic_rdma_post_send(). 0 or -errno. */
 int rnic_rdma_mw_bind(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr);
-/* As after creation: nothing is posted. Nobody posts meanwhile, and its CQs are stopped. */
-void rnic_rdma_queues_reset(struct rnic_rdma_qp *qp);
-
-/* How many bytes a receive request has room for, by the segments in its WQE. */
-uint32_t rnic_rdma_room(const void *segments, uint32_t max_gs);
-uint16_t rnic_rdma_post_srq_recv(struct rdmapmd_srq *srq, const struct rdmapmd_recv_wr *wr,
-				 uint16_t n);
-/* All WQEs are free. */
-void rnic_rdma_srq_reset(struct rnic_rdma_srq *srq);
 
 #endif

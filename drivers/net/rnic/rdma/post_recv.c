@@ -9,7 +9,7 @@
 
 #include "core/doorbell.h"
 #include "prm/wqe.h"
-#include "rdma/post.h"
+#include "rdma/post_recv.h"
 #include "rdma/post_wqe.h"
 #include "rdma/rdma.h"
 

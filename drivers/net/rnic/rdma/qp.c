@@ -29,6 +29,8 @@
 #include "prm/wqe.h"
 #include "rdma/modify.h"
 #include "rdma/post.h"
+#include "rdma/reset.h"
+#include "rdma/post_recv.h"
 #include "rdma/qp.h"
 #include "rdma/qps.h"
 #include "rdma/raw.h"

@@ -6,7 +6,7 @@
 
 #include "base/tunables.h"
 #include "core/doorbell.h"
-#include "rdma/post.h"
+#include "rdma/reset.h"
 #include "rdma/rdma.h"
 
 void

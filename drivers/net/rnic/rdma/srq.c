@@ -15,7 +15,8 @@
 #include "prm/qp.h"
 #include "prm/queue.h"
 #include "prm/wqe.h"
-#include "rdma/post.h"
+#include "rdma/reset.h"
+#include "rdma/post_recv.h"
 #include "rdma/rdma.h"
 #include "rdma/srq.h"
 
