@@ -120,7 +120,7 @@ roce_deliver_group(struct softrnic *dev, const struct rocev2_frame *head,
 	}
 }
 
-/* Not for a connection that is there: a datagram, or nobody's. */
+/* Not for a connection that is there: a datagram, or a packet to drop. */
 static __attribute__((noinline)) void
 roce_deliver_datagram(struct softrnic *dev, struct softrnic_qp *qp, const struct rocev2_frame *head,
 		      const struct roce_pkt *pkt)

@@ -36,7 +36,7 @@ struct wire_switch {
 	char name[SWITCH_NAME_BYTES];
 	struct softrnic *ends[SWITCH_ENDS]; /* NULL: free */
 	unsigned int ends_count;
-	uint64_t spread; /* odd, and nobody's to know: which bucket a MAC is in */
+	uint64_t spread; /* odd and secret: which bucket a MAC is in */
 	LIST_HEAD(, switch_mac) buckets[SWITCH_BUCKETS];
 	TAILQ_HEAD(, switch_mac) ages;
 	unsigned int macs_used;
@@ -292,7 +292,7 @@ softrnic_wire_switch_route(struct softrnic *dev, const struct rocev2_frame *head
 {
 	struct wire_switch *sw = dev->wire_data;
 
-	/* A group's packets are for whoever takes them. */
+	/* A group's packets are for all ends that take them. */
 	if ((head->dmac[0] & 1) != 0)
 		return SOFTRNIC_ROCE_BYTES;
 	for (unsigned int end = 0; end < SWITCH_ENDS; end++) {

@@ -27,6 +27,7 @@
 #include "neigh/table.h"
 #include "object/port.h"
 #include "prm/qp.h"
+#include "rdmapmd_ah.h"
 #include "steering/neigh_rules.h"
 
 #define RECOVERIES_MAX 16 /* of its queues: what breaks them so often is not mended by one more */
@@ -516,21 +517,15 @@ rnic_neigh_follow_mac(struct rnic_dev *dev)
 
 /* ---- Look-ups ---- */
 
-/* 01:00:5e and 23 bits of an IPv4 group's address, 33:33 and 32 bits of an IPv6 one's. */
 static bool
 group_mac(const uint8_t gid[16], uint8_t mac[6])
 {
-	const bool ipv4 = rnic_gid_is_ipv4(gid);
+	union rdmapmd_gid group;
 
-	if (ipv4 ? gid[12] >> 4 != 0xe : gid[0] != 0xff)
+	memcpy(group.raw, gid, sizeof(group.raw));
+	if (!rdmapmd_gid_is_multicast(&group))
 		return false;
-	memcpy(mac, ipv4 ? (const uint8_t[]){ 0x01, 0, 0x5e } : (const uint8_t[]){ 0x33, 0x33, 0 },
-	       3);
-	memcpy(mac + 2, gid + 12, 4);
-	if (ipv4) {
-		mac[2] = 0x5e;
-		mac[3] = gid[13] & 0x7f;
-	}
+	rdmapmd_gid_multicast_mac(&group, mac);
 	return true;
 }
 

@@ -14,7 +14,7 @@
 struct rnic_dev;
 struct rnic_eq;
 
-/* How long the driver asks: three times, a second apart, and a little for whoever is late. */
+/* How long the driver asks: three times, a second apart, and a little for late answers. */
 #define RNIC_NEIGH_PATIENCE_MS 3500u
 
 /* What the floor above hands down. */

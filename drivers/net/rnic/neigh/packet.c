@@ -297,7 +297,7 @@ ipv6_parse(const uint8_t *ip, uint32_t count, struct rnic_neigh_message *message
 
 	if (count < IPV6_BYTES + 1)
 		return RNIC_NEIGH_SHORT;
-	/* Behind other headers it is nobody's who discovers neighbours. */
+	/* Neighbour discovery has no other headers before it. */
 	if (ip[0] >> 4 != 6 || ip[6] != NEXT_ICMPV6 ||
 	    (icmp[0] != ND_SOLICITATION && icmp[0] != ND_ADVERTISEMENT))
 		return RNIC_NEIGH_OTHER;

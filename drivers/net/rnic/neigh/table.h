@@ -57,7 +57,7 @@ unsigned int rnic_neigh_table_hear(struct rnic_neigh_table *table,
 /* The next request that is due, if any; entries that have waited for too long are done with. Call it until it is false. */
 bool rnic_neigh_table_due(struct rnic_neigh_table *table, uint64_t now_us,
 			  struct rnic_neigh_ask *ask, unsigned int *news);
-/* There is no way to anybody: what is asked for is not to be had. */
+/* No neighbour can be reached: what is asked for fails. */
 unsigned int rnic_neigh_table_fail(struct rnic_neigh_table *table, uint64_t now_us);
 /* Is anybody asked? */
 bool rnic_neigh_table_busy(const struct rnic_neigh_table *table);
