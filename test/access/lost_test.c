@@ -99,7 +99,7 @@ a_server_that_stands_still_keeps_the_memory(void **state)
 
 	(void)state;
 	/* For an answer of a server that has no CPU for a while, and for one of a server that stands still. */
-	rnic_vfio_user_timeout_ms = 4000;
+	unit_tunables()->vfio_user_timeout_ms = 4000;
 	world_reopen();
 	iova = world_map(memory, RNIC_PAGE_BYTES, RNIC_ACCESS_WRITE);
 	assert_int_equal(kill(world.daemon.pid, SIGSTOP), 0);
@@ -110,7 +110,6 @@ a_server_that_stands_still_keeps_the_memory(void **state)
 	/* Once it has ended, nobody has the memory. */
 	world_kill_server();
 	world_unmap(iova, RNIC_PAGE_BYTES);
-	rnic_vfio_user_timeout_ms = TIMEOUT_MS;
 	rte_free(memory);
 }
 
@@ -264,12 +263,14 @@ what_is_no_such_device_is_refused(void **state)
 
 	(void)state;
 	memcpy(args.socket, world.daemon.sockets[1], strlen(world.daemon.sockets[1]));
-	assert_int_equal(rnic_access_vfio_user_open(UNIT_DEVICE, &args, &access), -ENODEV);
+	assert_int_equal(rnic_access_vfio_user_open(UNIT_DEVICE, &args, unit_tunables(), &access),
+			 -ENODEV);
 	world_expect_said(log, "8086:100e");
 
 	log = world_listen();
 	strcpy(args.socket, "/nonexistent/socket");
-	assert_int_equal(rnic_access_vfio_user_open(UNIT_DEVICE, &args, &access), -ENOENT);
+	assert_int_equal(rnic_access_vfio_user_open(UNIT_DEVICE, &args, unit_tunables(), &access),
+			 -ENOENT);
 	world_expect_said(log, "/nonexistent/socket");
 }
 
@@ -294,10 +295,14 @@ run(void)
 int
 main(int argc, char **argv)
 {
+	struct rnic_tunables *tunables = unit_tunables();
+
 	if (argc < 2)
 		return 1;
 	world.remote = true;
 	daemon_program = argv[1];
-	rnic_vfio_user_timeout_ms = rnic_cmd_timeout_ms = rnic_cmd_dead_timeout_ms = TIMEOUT_MS;
+	tunables->vfio_user_timeout_ms = TIMEOUT_MS;
+	tunables->cmd_timeout_ms = TIMEOUT_MS;
+	tunables->cmd_dead_timeout_ms = TIMEOUT_MS;
 	return unit_main(1, argv, run);
 }

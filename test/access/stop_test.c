@@ -258,18 +258,16 @@ the_control_thread_is_ended_at_once(void **state)
 static void
 a_device_is_closed_in_time(void **state)
 {
-	const unsigned int usual = rnic_close_ms;
 	struct rnic_dev *dev;
 	uint64_t begins, ends;
 
 	(void)state;
 	dev = world_open_driver();
-	rnic_close_ms = 100;
+	dev->tunables.close_ms = 100;
 	stop_server();
 	begins = rnic_now_us();
 	rnic_dev_close(dev);
 	ends = rnic_now_us();
-	rnic_close_ms = usual;
 	assert_int_equal(kill(world.daemon.pid, SIGCONT), 0);
 	if (ends - begins > within_us())
 		fail_msg("the device took %" PRIu64 " us to be closed", ends - begins);
@@ -303,11 +301,15 @@ run(void)
 int
 main(int argc, char **argv)
 {
+	struct rnic_tunables *tunables = unit_tunables();
+
 	if (argc < 2)
 		return 1;
 	world.remote = true;
 	daemon_program = argv[1];
-	rnic_vfio_user_timeout_ms = rnic_cmd_timeout_ms = rnic_cmd_dead_timeout_ms = TIMEOUT_MS;
-	rnic_last_ms = full_run() ? 500 : 100;
+	tunables->vfio_user_timeout_ms = TIMEOUT_MS;
+	tunables->cmd_timeout_ms = TIMEOUT_MS;
+	tunables->cmd_dead_timeout_ms = TIMEOUT_MS;
+	tunables->last_ms = full_run() ? 500 : 100;
 	return unit_main(1, argv, run);
 }

@@ -39,7 +39,8 @@ world_open(struct rnic_access **access)
 {
 	if (world.vfio)
 		return rnic_access_vfio_open(UNIT_DEVICE, &world.args, access);
-	return world.remote ? rnic_access_vfio_user_open(UNIT_DEVICE, &world.args, access)
+	return world.remote ? rnic_access_vfio_user_open(UNIT_DEVICE, &world.args, unit_tunables(),
+							 access)
 			    : rnic_access_direct_open(UNIT_DEVICE, &world.args, access);
 }
 
@@ -66,7 +67,6 @@ world_setup(void **state)
 int
 world_teardown(void **state)
 {
-	(void)state;
 	if (world.access != NULL) {
 		assert_int_equal(world.access->maps, 0);
 		assert_int_equal(world.access->mapped_bytes, 0);
@@ -79,7 +79,7 @@ world_teardown(void **state)
 		daemon_stop(&world.daemon);
 	if (world.remote)
 		daemon_clean(&world.daemon);
-	return 0;
+	return unit_restore(state);
 }
 
 FILE *

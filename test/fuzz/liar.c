@@ -477,10 +477,11 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 
 int
 rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
-			   struct rnic_access **access)
+			   const struct rnic_tunables *tunables, struct rnic_access **access)
 {
 	(void)device;
 	(void)args;
+	(void)tunables;
 	(void)access;
 	return -ENOTSUP;
 }

@@ -29,6 +29,7 @@ extern int softrnic_logtype;
 static struct rte_mempool *pools[2]; /* mbufs for whole frames, small ones */
 
 struct rnic_ethdev port;
+struct rnic_tunables port_tunables;
 uint16_t port_descriptors = 64;
 static void *rx_queues[PORT_QUEUES], *tx_queues[PORT_QUEUES];
 static struct rte_eth_dev_data port_data = {
@@ -320,10 +321,12 @@ port_init(void)
 	must(pools[0] != NULL && pools[1] != NULL);
 	/* It takes memory once. */
 	must(rte_mbuf_dyn_rx_timestamp_register(NULL, NULL) == 0);
-	rnic_cmd_timeout_ms = 1;
-	rnic_cmd_dead_timeout_ms = 1;
+	port_tunables = rnic_tunables_default;
+	port_tunables.cmd_timeout_ms = 1;
+	port_tunables.cmd_dead_timeout_ms = 1;
 	/* A device that looks dead is so at once: an input says what single reads are. */
-	rnic_initializing_timeout_ms = 0;
-	rnic_pages_patience_ms = 1;
-	rnic_health_period_ms = 1000000000;
+	port_tunables.initializing_timeout_ms = 0;
+	port_tunables.pages_patience_ms = 1;
+	port_tunables.health_period_ms = 1000000000;
+	rnic_tunables_use(&port_tunables);
 }

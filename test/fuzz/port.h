@@ -36,6 +36,8 @@ extern struct rnic_ethdev port;
 /* Of each queue; before it is set up. */
 extern uint16_t port_descriptors;
 
+/* What devices are opened with from port_init() on. */
+extern struct rnic_tunables port_tunables;
 /* Once per process: EAL, mempools, a driver without patience, and what liar.h needs. */
 void port_init(void);
 /* For this device, from now on. */

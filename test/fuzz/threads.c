@@ -276,7 +276,7 @@ end_begin(void)
 
 	if (ending == END_ANYWHERE)
 		return;
-	rnic_cmd_timeout_ms = COMMAND_MS;
+	dev->tunables.cmd_timeout_ms = COMMAND_MS;
 	atomic_store(&waits, false);
 	switch (ending) {
 	case END_COUNTER:
@@ -310,7 +310,7 @@ __wrap_rnic_control_stop(struct rnic_dev *of)
 		return;
 	atomic_store(&slow_register, NO_REGISTER);
 	softrnic_fault(fake.device, SOFTRNIC_FAULT_NONE, 0);
-	rnic_cmd_timeout_ms = STUCK_MS;
+	of->tunables.cmd_timeout_ms = STUCK_MS;
 }
 
 /* ---- The driver ---- */
@@ -399,7 +399,6 @@ open_all(void)
 	fake_reset_lies();
 	ending = END_ANYWHERE;
 	looks_waited = 0;
-	rnic_cmd_timeout_ms = COMMAND_MS;
 	must(rnic_dev_open("net_rnic0", "", 0, &dev) == 0);
 	atomic_store(&device_stops, false);
 	must(pthread_create(&device, NULL, device_run, NULL) == 0);
@@ -520,7 +519,7 @@ setting(uint8_t op, uint8_t argument)
 		break;
 	case OP_STUCK:
 		stick(opcode);
-		rnic_cmd_timeout_ms = STUCK_MS;
+		dev->tunables.cmd_timeout_ms = STUCK_MS;
 		break;
 	case OP_PAGES:
 		softrnic_fault(fake.device, SOFTRNIC_FAULT_PAGE_REQUEST,
@@ -732,10 +731,11 @@ fuzz_begin(void)
 	/* A tenth of a second is one: errors of a queue that follow each other have one line, and what the queue still holds
 	 * is waited for that much less. */
 	fake_hz = 200000000;
-	rnic_cmd_dead_timeout_ms = 1000;
-	rnic_pages_patience_ms = 1000;
-	rnic_health_period_ms = 10;
-	rnic_last_ms = 50;
-	rnic_sync_patience_s = 1;
-	rnic_silence_ms = 30;
+	port_tunables.cmd_timeout_ms = COMMAND_MS;
+	port_tunables.cmd_dead_timeout_ms = 1000;
+	port_tunables.pages_patience_ms = 1000;
+	port_tunables.health_period_ms = 10;
+	port_tunables.last_ms = 50;
+	port_tunables.sync_patience_s = 1;
+	port_tunables.silence_ms = 30;
 }

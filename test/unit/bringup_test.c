@@ -305,7 +305,7 @@ test_a_device_that_is_not_ready(void **state)
 	int rc;
 
 	unit_account_take(&before);
-	rnic_initializing_timeout_ms = 50;
+	unit_tunables()->initializing_timeout_ms = 50;
 	unit_watch = (struct unit_watch){ .prepare = stay_initializing };
 	rc = unit_watched_open(&dev);
 	assert_int_equal(rc, -ETIMEDOUT);
@@ -319,13 +319,26 @@ test_a_device_that_is_not_ready(void **state)
 	expect_open_works();
 }
 
+/* What tests set is for devices that are opened later. */
+static void
+test_an_open_device_keeps_its_tunables(void **state)
+{
+	struct rnic_dev *dev;
+
+	(void)state;
+	unit_tunables()->cmd_timeout_ms = 54321;
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
+	unit_tunables()->cmd_timeout_ms = 1;
+	assert_int_equal(dev->tunables.cmd_timeout_ms, 54321);
+	rnic_dev_close(dev);
+}
+
 /* Both ways to die under the health watch; closing then gives everything back, fast. */
 static void
 test_health_watch(void **state)
 {
 	static const enum softrnic_fault faults[] = { SOFTRNIC_FAULT_HEALTH_STOPPED,
 						      SOFTRNIC_FAULT_FATAL };
-	const unsigned int usual_dead = rnic_cmd_dead_timeout_ms;
 	const struct timespec nap = { .tv_nsec = 10000000 };
 	struct unit_account before;
 	size_t i;
@@ -338,7 +351,7 @@ test_health_watch(void **state)
 		uint64_t start;
 
 		/* Longer than the device takes to move its counter. */
-		rnic_health_period_ms = 50;
+		unit_tunables()->health_period_ms = 50;
 		unit_watch = (struct unit_watch){ 0 };
 		assert_int_equal(unit_watched_open(&dev), 0);
 		unit_watch_for_loss(dev);
@@ -352,11 +365,11 @@ test_health_watch(void **state)
 			nanosleep(&nap, NULL);
 		assert_int_equal(atomic_load(&unit_losses), 1);
 		/* Who waited for a command would wait for long. */
-		rnic_cmd_dead_timeout_ms = rnic_cmd_timeout_ms;
+		dev->tunables.cmd_dead_timeout_ms = dev->tunables.cmd_timeout_ms;
 		start = rnic_now_us();
 		rnic_dev_close(dev);
-		assert_true(rnic_now_us() - start < (uint64_t)rnic_cmd_dead_timeout_ms * 1000);
-		rnic_cmd_dead_timeout_ms = usual_dead;
+		assert_true(rnic_now_us() - start <
+			    (uint64_t)unit_tunables()->cmd_timeout_ms * 1000);
 		unit_watch_assert_clean();
 		unit_account_assert_same(&before);
 	}
@@ -453,6 +466,7 @@ static const struct CMUnitTest tests[] = {
 	UNIT_TEST(test_the_nth_piece_of_ordinary_memory_fails),
 	UNIT_TEST(test_refused_destroys_leave_no_memory_behind),
 	UNIT_TEST(test_a_device_that_is_not_ready),
+	UNIT_TEST(test_an_open_device_keeps_its_tunables),
 	UNIT_TEST(test_health_watch),
 	UNIT_WATCHED_TEST(test_page_requests_at_run_time),
 	UNIT_WATCHED_TEST(test_a_request_for_all_memory_is_refused),

@@ -72,14 +72,14 @@ static void
 test_a_device_that_initializes_again_with_its_command_queue(void **state)
 {
 	(void)state;
-	rnic_cmd_timeout_ms = 20000;
+	unit_tunables()->cmd_timeout_ms = 20000;
 	looks = 3;
 	looks_again = 20;
 	card.read = reads_initializing;
 	card.write = hears_nothing_meanwhile;
 	card_close(card_opened());
 	assert_int_equal(looks, 0);
-	rnic_initializing_timeout_ms = 50;
+	unit_tunables()->initializing_timeout_ms = 50;
 	looks_again = UINT32_MAX;
 	card_open_in_vain(-ETIMEDOUT, "is initializing again");
 }
@@ -100,7 +100,7 @@ static void
 test_a_dead_device_says_the_way_out(void **state)
 {
 	(void)state;
-	rnic_initializing_timeout_ms = 50;
+	unit_tunables()->initializing_timeout_ms = 50;
 	looks = UINT32_MAX;
 	card.read = reads_all_ones;
 	card_open_in_vain(-EIO, "does not answer");
@@ -143,7 +143,7 @@ counts_resets(void)
 static void
 test_a_command_that_does_not_complete_keeps_its_memory(void **state)
 {
-	const unsigned int usual = rnic_cmd_timeout_ms;
+	const unsigned int usual = unit_tunables()->cmd_timeout_ms;
 	struct rnic_cmd_in in = { 0 };
 	struct rnic_cmd_out out;
 	struct rnic_dev *dev;
@@ -159,11 +159,11 @@ test_a_command_that_does_not_complete_keeps_its_memory(void **state)
 		dev = card_opened();
 		if (stuck) {
 			softrnic_fault(card.device, SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_NOP);
-			rnic_cmd_timeout_ms = 50;
+			dev->tunables.cmd_timeout_ms = 50;
 			assert_int_equal(rnic_cmd_try(dev, RNIC_CMD_NOP, 0, &in, sizeof(in), &out,
 						      sizeof(out)),
 					 -ETIMEDOUT);
-			rnic_cmd_timeout_ms = usual;
+			dev->tunables.cmd_timeout_ms = usual;
 		}
 		card_close(dev);
 		assert_int_equal(resets, stuck);

@@ -112,17 +112,17 @@ static void
 test_timeout_loses_one_slot(void **state)
 {
 	struct rnic_dev *dev = *state;
-	const unsigned int usual = rnic_cmd_timeout_ms;
+	const unsigned int usual = dev->tunables.cmd_timeout_ms;
 	uint64_t start;
 	uint32_t pd;
 
 	assert_int_equal(
 		softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_NOP), 0);
-	rnic_cmd_timeout_ms = 150;
+	dev->tunables.cmd_timeout_ms = 150;
 	start = rnic_now_us();
 	assert_int_equal(nop(dev), -ETIMEDOUT);
 	start = rnic_now_us() - start;
-	rnic_cmd_timeout_ms = usual;
+	dev->tunables.cmd_timeout_ms = usual;
 	assert_in_range(start, 150000, (uint64_t)usual * 1000 - 1);
 	assert_int_equal(__builtin_popcount(rnic_cmdq_busy_slots(dev)), 1);
 	assert_false(atomic_load(&dev->dead));
@@ -136,14 +136,14 @@ static void
 test_an_object_that_stays_is_the_end(void **state)
 {
 	struct rnic_dev *dev = *state;
-	const unsigned int usual = rnic_cmd_timeout_ms;
+	const unsigned int usual = dev->tunables.cmd_timeout_ms;
 	uint32_t pd;
 
 	assert_int_equal(rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_PD, &pd), 0);
 	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_DEALLOC_PD);
-	rnic_cmd_timeout_ms = 150;
+	dev->tunables.cmd_timeout_ms = 150;
 	assert_int_equal(rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_PD, pd), -ETIMEDOUT);
-	rnic_cmd_timeout_ms = usual;
+	dev->tunables.cmd_timeout_ms = usual;
 	assert_true(atomic_load(&dev->dead));
 	assert_int_equal(rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW), 0);
 }
@@ -161,7 +161,6 @@ muted_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 valu
 static void
 test_a_device_that_executes_nothing_is_closed_in_time(void **state)
 {
-	const unsigned int usual = rnic_close_ms;
 	struct unit_account before;
 	struct rnic_dev *dev;
 	uint64_t start;
@@ -170,16 +169,15 @@ test_a_device_that_executes_nothing_is_closed_in_time(void **state)
 	unit_account_take(&before);
 	unit_plant(NULL, muted_write32);
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
-	rnic_close_ms = 100;
+	dev->tunables.close_ms = 100;
 	atomic_store(&mute, true);
 	start = rnic_now_us();
 	rnic_dev_close(dev);
 	start = rnic_now_us() - start;
 	atomic_store(&mute, false);
-	rnic_close_ms = usual;
 	rnic_bringup_hook = NULL;
 	/* One command alone would have more. */
-	assert_in_range(start, 0, (uint64_t)rnic_cmd_timeout_ms * 1000 / 2);
+	assert_in_range(start, 0, (uint64_t)unit_tunables()->cmd_timeout_ms * 1000 / 2);
 	unit_account_assert_same(&before);
 }
 
@@ -190,16 +188,16 @@ test_page_commands_have_a_slot_of_their_own(void **state)
 	struct rnic_dev *dev = *state;
 	struct rnic_manage_pages_in give = { 0 };
 	struct rnic_manage_pages_out out;
-	const unsigned int usual = rnic_cmd_timeout_ms;
+	const unsigned int usual = dev->tunables.cmd_timeout_ms;
 	unsigned int i;
 
 	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_NOP);
-	rnic_cmd_timeout_ms = 5;
+	dev->tunables.cmd_timeout_ms = 5;
 	for (i = 0; i < 31; i++)
 		assert_int_equal(nop(dev), -ETIMEDOUT);
 	assert_int_equal(rnic_cmdq_busy_slots(dev), 0x7fffffff);
 	assert_int_equal(nop(dev), -EIO);
-	rnic_cmd_timeout_ms = usual;
+	dev->tunables.cmd_timeout_ms = usual;
 	assert_int_equal(rnic_cmd_exec(dev, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_GIVE, &give,
 				       sizeof(give), &out, sizeof(out)),
 			 0);
@@ -245,19 +243,19 @@ static void
 test_a_lost_device_fails_fast_and_is_told_once(void **state)
 {
 	struct rnic_dev *dev = *state;
-	const unsigned int usual = rnic_cmd_dead_timeout_ms;
+	const unsigned int usual = dev->tunables.cmd_dead_timeout_ms;
 	uint64_t start;
 	unsigned int i;
 
 	unit_watch_for_loss(dev);
 	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_FATAL, 1);
 	/* Who waits at all, waits for long. */
-	rnic_cmd_dead_timeout_ms = rnic_cmd_timeout_ms;
+	dev->tunables.cmd_dead_timeout_ms = dev->tunables.cmd_timeout_ms;
 	start = rnic_now_us();
 	for (i = 0; i < 10; i++)
 		assert_int_equal(nop(dev), -EIO);
-	assert_true(rnic_now_us() - start < (uint64_t)rnic_cmd_dead_timeout_ms * 1000);
-	rnic_cmd_dead_timeout_ms = usual;
+	assert_true(rnic_now_us() - start < (uint64_t)dev->tunables.cmd_dead_timeout_ms * 1000);
+	dev->tunables.cmd_dead_timeout_ms = usual;
 	assert_true(atomic_load(&dev->dead));
 	assert_int_equal(atomic_load(&unit_losses), 1);
 }
@@ -279,19 +277,19 @@ static void
 test_death_shortens_the_timeout(void **state)
 {
 	struct rnic_dev *dev = *state;
-	const unsigned int usual = rnic_cmd_dead_timeout_ms;
+	const unsigned int usual = dev->tunables.cmd_dead_timeout_ms;
 	pthread_t thread;
 	uint64_t start;
 
-	rnic_cmd_dead_timeout_ms = 100;
+	dev->tunables.cmd_dead_timeout_ms = 100;
 	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_NOP);
 	assert_int_equal(pthread_create(&thread, NULL, die_under_a_command, dev), 0);
 	start = rnic_now_us();
 	assert_int_equal(nop(dev), -ETIMEDOUT);
 	start = rnic_now_us() - start;
 	pthread_join(thread, NULL);
-	rnic_cmd_dead_timeout_ms = usual;
-	assert_in_range(start, 100000, (uint64_t)rnic_cmd_timeout_ms * 1000 - 1);
+	dev->tunables.cmd_dead_timeout_ms = usual;
+	assert_in_range(start, 100000, (uint64_t)dev->tunables.cmd_timeout_ms * 1000 - 1);
 	assert_true(atomic_load(&dev->dead));
 }
 

@@ -103,7 +103,7 @@ test_what_ends_a_device_and_what_does_not(void **state)
 	size_t i;
 
 	(void)state;
-	rnic_health_period_ms = 100;
+	unit_tunables()->health_period_ms = 100;
 	for (i = 0; i < RTE_DIM(cases); i++) {
 		dev = open_planted();
 		atomic_store(&planted_interface, cases[i].interface);
@@ -127,7 +127,7 @@ test_a_reset_by_somebody_else_is_noticed(void **state)
 	int i;
 
 	(void)state;
-	rnic_health_period_ms = 50;
+	unit_tunables()->health_period_ms = 50;
 	for (i = 0; i < 2; i++) {
 		/* Of a device that does not let the address be read nothing can be said. */
 		hidden = i == 1;
@@ -159,7 +159,7 @@ test_a_syndrome_that_is_not_fatal_is_said_once(void **state)
 	struct rnic_dev *dev;
 
 	(void)state;
-	rnic_health_period_ms = 20;
+	unit_tunables()->health_period_ms = 20;
 	dev = open_planted();
 	unit_listen(RTE_LOG_WARNING);
 	plant_syndrome(7);
@@ -179,7 +179,7 @@ test_a_fatal_syndrome_is_said_with_the_way_out(void **state)
 	unsigned int fatal;
 
 	(void)state;
-	rnic_health_period_ms = 20;
+	unit_tunables()->health_period_ms = 20;
 	for (fatal = 0; fatal < 2; fatal++) {
 		dev = open_planted();
 		unit_listen(RTE_LOG_WARNING);
@@ -228,7 +228,7 @@ open_counting(void)
 {
 	struct rnic_dev *dev;
 
-	rnic_health_period_ms = 20;
+	unit_tunables()->health_period_ms = 20;
 	atomic_store(&still_for, 0);
 	atomic_store(&still_reads, 0);
 	unit_plant(counting_read32, NULL);
@@ -284,17 +284,17 @@ test_a_counter_that_stands_still_for_long_is_the_end(void **state)
 static void
 test_a_counter_that_stands_still_with_a_stuck_command_is_the_end(void **state)
 {
-	const unsigned int usual_timeout = rnic_cmd_timeout_ms;
+	const unsigned int usual_timeout = unit_tunables()->cmd_timeout_ms;
 	struct rnic_cmd_in in = { 0 };
 	struct rnic_cmd_out out;
 	struct rnic_dev *dev = open_counting();
 
 	(void)state;
 	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_NOP);
-	rnic_cmd_timeout_ms = 50;
+	dev->tunables.cmd_timeout_ms = 50;
 	assert_int_equal(rnic_cmd_try(dev, RNIC_CMD_NOP, 0, &in, sizeof(in), &out, sizeof(out)),
 			 -ETIMEDOUT);
-	rnic_cmd_timeout_ms = usual_timeout;
+	dev->tunables.cmd_timeout_ms = usual_timeout;
 	/* That alone is not. */
 	wait_for_moves(STILL_LOST);
 	atomic_store(&still_for, UINT32_MAX);

@@ -74,8 +74,8 @@ sees_change(void)
 static int
 open_deaf(void **state)
 {
-	rnic_silence_ms = 50;
-	rnic_health_period_ms = 20;
+	unit_tunables()->silence_ms = 50;
+	unit_tunables()->health_period_ms = 20;
 	sem_init(&change_seen, 0, 0);
 	sem_init(&change_go, 0, 0);
 	unit_eqs.count = 0;
@@ -164,7 +164,7 @@ test_a_port_that_starts_looks(void **state)
 	struct rnic_dev *dev = *state;
 	const uint32_t held = rnic_pages_held(dev);
 
-	rnic_silence_ms = UINT32_MAX;
+	dev->tunables.silence_ms = UINT32_MAX;
 	make_deaf(dev);
 	assert_int_equal(rnic_port_set_admin(dev, true), 0);
 	let_go();
@@ -392,17 +392,8 @@ test_a_queue_of_completions_is_made_anew(void **state)
 static int
 open_deaf_with_vectors(void **state)
 {
-	rnic_tunables.rx_vectors = 2;
+	unit_tunables()->rx_vectors = 2;
 	return open_deaf_pair(state);
-}
-
-static int
-close_deaf_with_vectors(void **state)
-{
-	const int rc = close_deaf_pair(state);
-
-	rnic_tunables.rx_vectors = 0;
-	return rc;
 }
 
 /* A vector's queue is mended as the first one's is, and those beside it are left as they are. */
@@ -571,7 +562,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_what_was_missed_of_queues_is_told),
 	PAIR_TEST(test_a_queue_of_completions_is_made_anew),
 	cmocka_unit_test_setup_teardown(test_the_queue_of_each_vector_is_made_anew,
-					open_deaf_with_vectors, close_deaf_with_vectors),
+					open_deaf_with_vectors, close_deaf_pair),
 	PAIR_TEST(test_what_was_missed_of_rdma_is_told),
 	PAIR_TEST(test_a_queue_that_fell_silent_beside_a_lively_one_is_found),
 	PAIR_TEST(test_a_queue_that_owes_nothing_is_left_alone),

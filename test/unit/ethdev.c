@@ -78,7 +78,7 @@ unit_ethdev_open(void **state, unsigned int period_ms)
 	static struct unit_ethdev port;
 
 	*state = &port;
-	rnic_health_period_ms = period_ms;
+	unit_tunables()->health_period_ms = period_ms;
 	unit_ethdev_plug(&port, 2047, &conf, 1024, 256);
 	assert_int_equal(rte_eth_promiscuous_enable(port.id), 0);
 	unit_ethdev_start(&port);

@@ -115,7 +115,7 @@ test_a_slot_empties_when_no_thread_is_left_that_may_be_in_it(void **state)
 	void *left = NULL;
 
 	(void)state;
-	rnic_health_period_ms = 50;
+	unit_tunables()->health_period_ms = 50;
 	sem_init(&closing, 0, 0);
 	sem_init(&told_on_thread, 0, 0);
 	sem_init(&go_on, 0, 0);

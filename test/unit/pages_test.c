@@ -146,7 +146,7 @@ test_no_page_is_unmapped_under_the_firmware(void **state)
 	size_t i;
 
 	(void)state;
-	rnic_pages_patience_ms = 50;
+	unit_tunables()->pages_patience_ms = 50;
 	for (i = 0; i < RTE_DIM(cases); i++) {
 		refused = cases[i].refused;
 		takes_in_vain = cases[i].takes_in_vain;
@@ -164,7 +164,7 @@ test_pages_that_come_back_late_are_waited_for(void **state)
 	(void)state;
 	refused = 0;
 	takes_in_vain = 100;
-	rnic_pages_patience_ms = 60000;
+	unit_tunables()->pages_patience_ms = 60000;
 	open_and_close("");
 	assert_int_equal(firmware.resets, 0);
 	assert_true(takes > takes_in_vain);
@@ -196,7 +196,7 @@ test_the_end_of_devices_with_quirks(void **state)
 	for (i = 0; i < RTE_DIM(cases); i++) {
 		if (cases[i].slow && default_run())
 			continue;
-		rnic_pages_patience_ms = cases[i].patience_ms;
+		unit_tunables()->pages_patience_ms = cases[i].patience_ms;
 		open_and_close(cases[i].devargs);
 		assert_int_equal(firmware.resets, cases[i].resets);
 		card_reset();
@@ -267,7 +267,7 @@ test_bring_up_gives_pages_while_it_waits(void **state)
 	struct rnic_dev *dev;
 
 	(void)state;
-	rnic_cmd_timeout_ms = 20000;
+	unit_tunables()->cmd_timeout_ms = 20000;
 	card.write = wants_pages_first;
 	card.stage = hold_at_stage;
 	hold_at = "RDMA";

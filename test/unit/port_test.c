@@ -36,7 +36,7 @@
 static int
 setup_suspicious(void **state)
 {
-	rnic_silence_ms = 50;
+	unit_tunables()->silence_ms = 50;
 	return unit_ethdev_open(state, 20);
 }
 

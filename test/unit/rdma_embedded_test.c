@@ -399,7 +399,7 @@ open_pair(void **state)
 	static struct rdma_pair pair;
 	void *dev;
 
-	rnic_health_period_ms = 20;
+	unit_tunables()->health_period_ms = 20;
 	assert_int_equal(unit_open(&dev), 0);
 	rdma_open(&pair, &conf);
 	*state = &pair;

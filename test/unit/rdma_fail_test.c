@@ -248,17 +248,8 @@ test_the_nth_piece_of_the_heap_fails(void **state)
 static int
 open_world_with_vectors(void **state)
 {
-	rnic_tunables.rx_vectors = 1;
+	unit_tunables()->rx_vectors = 1;
 	return open_world(state);
-}
-
-static int
-close_world_with_vectors(void **state)
-{
-	const int rc = close_world(state);
-
-	rnic_tunables.rx_vectors = 0;
-	return rc;
 }
 
 /* The n-th fails of what the first CQ of a vector needs. */
@@ -327,7 +318,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_the_nth_allocation_fails),
 	TEST(test_the_nth_piece_of_the_heap_fails),
 	cmocka_unit_test_setup_teardown(test_an_event_queue_that_cannot_be_made,
-					open_world_with_vectors, close_world_with_vectors),
+					open_world_with_vectors, close_world),
 };
 
 UNIT_MAIN("rdma_fail", tests)

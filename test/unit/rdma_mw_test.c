@@ -39,6 +39,7 @@ setup(void **state)
 	w->rings = rings;
 	w->rings->qp.dev = &w->dev;
 	w->dev.rdma = &w->rdma;
+	w->dev.tunables = rnic_tunables_default;
 	pthread_mutex_init(&w->rdma.lock, NULL);
 	rnic_general_cap_set(&w->dev.caps.general, RNIC_GENERAL_CAP_IMAICL, 1);
 	w->context.device_priv = &w->dev;

@@ -148,6 +148,7 @@ make_qp(struct rings *rings)
 	static struct rnic_dev dev = { .rdma = &rdma };
 	struct rnic_rdma_qp *qp = &rings->qp;
 
+	dev.tunables = rnic_tunables_default;
 	qp->dev = &dev;
 	qp->qp.qp_num = RINGS_QPN;
 	qp->qp.qp_type = RDMAPMD_QPT_RC;

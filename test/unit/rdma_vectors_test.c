@@ -149,7 +149,7 @@ test_as_many_as_are_left(void **state)
 		rnic_bringup_hook = have_few;
 		few.irqs = rows[i].irqs;
 		few.eqs = rows[i].eqs;
-		rnic_tunables.rx_vectors = (uint8_t)rows[i].rx;
+		unit_tunables()->rx_vectors = (uint8_t)rows[i].rx;
 		open_world(&world);
 		if (world.count != rows[i].vectors)
 			fail_msg("row %u: %u completion vectors", i, world.count);
@@ -195,7 +195,7 @@ test_threads_that_name_a_new_one_share_its_event_queue(void **state)
 	uint32_t objects;
 
 	(void)state;
-	rnic_tunables.rx_vectors = 1;
+	unit_tunables()->rx_vectors = 1;
 	open_world(&world);
 	rdma = world.dev->rdma;
 	softrnic_stats_get(unit_softrnic(world.dev), &stats);
@@ -219,7 +219,6 @@ test_threads_that_name_a_new_one_share_its_event_queue(void **state)
 	softrnic_stats_get(unit_softrnic(world.dev), &stats);
 	assert_int_equal(stats.objects, objects + THREADS * VECTORS + VECTORS - 1);
 	close_world(&world);
-	rnic_tunables.rx_vectors = 0;
 }
 
 /* Who sleeps is told, of whichever vector; a new one is made no more. */
@@ -233,7 +232,7 @@ test_a_lost_device_wakes_those_of_each(void **state)
 	void *dev;
 
 	(void)state;
-	rnic_tunables.rx_vectors = 1;
+	unit_tunables()->rx_vectors = 1;
 	open_world(&world);
 	for (i = 0; i < VECTORS - 1; i++)
 		use_vector(&world, i);
@@ -246,7 +245,6 @@ test_a_lost_device_wakes_those_of_each(void **state)
 	(void)rdmapmd_context_close(world.context);
 	dev = world.dev;
 	assert_int_equal(unit_close(&dev), 0);
-	rnic_tunables.rx_vectors = 0;
 }
 
 static const struct CMUnitTest tests[] = {

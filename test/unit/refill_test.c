@@ -154,7 +154,7 @@ test_a_device_that_refills_its_queue_is_still_watched(void **state)
 	FILE *log;
 
 	(void)state;
-	rnic_health_period_ms = 20;
+	unit_tunables()->health_period_ms = 20;
 	dev = open_planted();
 	unit_watch_for_loss(dev);
 	log = count_lines();
@@ -223,7 +223,7 @@ note_stop(struct rnic_dev *dev, const char *stage, bool up)
 static void
 test_the_control_thread_gives_its_command_up(void **state)
 {
-	const uint64_t limit_us = (uint64_t)rnic_cmd_timeout_ms * 1000 / 2;
+	const uint64_t limit_us = (uint64_t)unit_tunables()->cmd_timeout_ms * 1000 / 2;
 	struct softrnic *device;
 	struct rnic_dev *dev;
 

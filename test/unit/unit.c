@@ -27,24 +27,30 @@
 
 struct unit_watch unit_watch;
 
-/* What tests shorten. */
-static struct {
-	unsigned int *value, usual;
-} tunables[] = {
-	{ .value = &rnic_close_ms },	      { .value = &rnic_cmd_dead_timeout_ms },
-	{ .value = &rnic_cmd_timeout_ms },    { .value = &rnic_health_period_ms },
-	{ .value = &rnic_pages_patience_ms }, { .value = &rnic_initializing_timeout_ms },
-	{ .value = &rnic_silence_ms },
-};
+/* What devices are opened with, and what all tests begin with. */
+static struct rnic_tunables tunables, usual;
+
+struct rnic_tunables *
+unit_tunables(void)
+{
+	static bool in_use;
+
+	if (!in_use) {
+		tunables = *rnic_tunables_in_use();
+		/* Threads that have no CPU for a while are no fault. */
+		tunables.sync_patience_s = 60;
+		tunables.close_ms = 60000;
+		rnic_tunables_use(&tunables);
+		in_use = true;
+	}
+	return &tunables;
+}
 
 int
 unit_restore(void **state)
 {
-	unsigned int i;
-
 	(void)state;
-	for (i = 0; i < RTE_DIM(tunables); i++)
-		*tunables[i].value = tunables[i].usual;
+	tunables = usual;
 	rnic_bringup_hook = NULL;
 	return 0;
 }
@@ -114,11 +120,7 @@ unit_main(int argc, char **argv, int (*run)(void))
 		fprintf(stderr, "EAL does not start\n");
 		return 1;
 	}
-	/* Threads that have no CPU for a while are no fault. */
-	rnic_sync_patience_s = 60;
-	rnic_close_ms = 60000;
-	for (i = 0; i < (int)RTE_DIM(tunables); i++)
-		tunables[i].usual = *tunables[i].value;
+	usual = *unit_tunables();
 	rc = run();
 	rte_eal_cleanup();
 	return rc;

@@ -51,8 +51,13 @@ void unit_account_take(struct unit_account *account);
 void unit_account_assert_same(const struct unit_account *before);
 
 /*
- * Teardown of every test, of itself or with another one: what it shortened is as long as for all (the driver's timeouts, of
- * which this program's begin with more patience), and no stage of a bring-up has a hook.
+ * What devices are opened with from now on (base/tunables.h), with more patience than the driver's own; one that is open has
+ * its own, dev->tunables. What main() sets before unit_main() is for all tests, what a test sets until its teardown.
+ */
+struct rnic_tunables *unit_tunables(void);
+/*
+ * Teardown of every test, of itself or with another one: unit_tunables() are as for all, and no stage of a bring-up has a
+ * hook.
  */
 #define UNIT_TEST(name) cmocka_unit_test_teardown(name, unit_restore)
 int unit_restore(void **state);

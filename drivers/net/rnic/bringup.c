@@ -18,6 +18,7 @@
 #include "access/vfio_user.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/tunables.h"
 #include "bringup.h"
 #include "core/caps.h"
 #include "core/cmd.h"
@@ -45,8 +46,6 @@
 #include "rdma/gid.h"
 #include "rdma/rdma.h"
 
-unsigned int rnic_initializing_timeout_ms = 120000;
-unsigned int rnic_close_ms = 10000;
 int (*rnic_bringup_hook)(struct rnic_dev *dev, const char *stage, bool up);
 
 /* ---- access ---- */
@@ -55,7 +54,8 @@ static int
 access_up(struct rnic_dev *dev)
 {
 	if (dev->args.socket[0] != '\0')
-		return rnic_access_vfio_user_open(dev->name, &dev->args, &dev->access);
+		return rnic_access_vfio_user_open(dev->name, &dev->args, &dev->tunables,
+						  &dev->access);
 	if (dev->args.pci[0] != '\0')
 		return rnic_access_vfio_open(dev->name, &dev->args, &dev->access);
 	return rnic_access_direct_open(dev->name, &dev->args, &dev->access);
@@ -160,7 +160,7 @@ cmdq_up(struct rnic_dev *dev)
 static int
 initializing_up(struct rnic_dev *dev)
 {
-	int rc = wait_until_ready(dev, rnic_initializing_timeout_ms, "still initializing");
+	int rc = wait_until_ready(dev, dev->tunables.initializing_timeout_ms, "still initializing");
 
 	if (rc != 0)
 		return rc;
@@ -188,7 +188,7 @@ static int
 ready_up(struct rnic_dev *dev)
 {
 	const unsigned int timeout_ms =
-		RTE_MIN(rnic_initializing_timeout_ms, (unsigned int)INITIALIZED_AGAIN_MS);
+		RTE_MIN(dev->tunables.initializing_timeout_ms, (unsigned int)INITIALIZED_AGAIN_MS);
 	int rc = wait_until_ready(dev, timeout_ms, "initializing again, with its command queue,");
 
 	if (rc == 0)
@@ -521,10 +521,11 @@ rnic_bringup_stage_name(unsigned int stage)
 static void
 begin_end(struct rnic_dev *dev)
 {
-	atomic_store(&dev->end_us, rnic_now_us() + (uint64_t)rnic_close_ms * 1000);
+	atomic_store(&dev->end_us, rnic_now_us() + (uint64_t)dev->tunables.close_ms * 1000);
 	/* A device that takes all of it is reset. */
 	if (dev->access != NULL && dev->access->ops->end_by != NULL)
-		dev->access->ops->end_by(dev->access, rnic_close_ms + rnic_last_ms);
+		dev->access->ops->end_by(dev->access,
+					 dev->tunables.close_ms + dev->tunables.last_ms);
 }
 
 static void
@@ -595,6 +596,7 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 		return -ENOMEM;
 	memcpy(dev->name, name, strlen(name) + 1);
 	dev->args = args;
+	dev->tunables = *rnic_tunables_in_use();
 	dev->socket_id = socket_id;
 	pthread_mutex_init(&dev->port_lock, NULL);
 	pthread_mutex_init(&dev->quiesce_lock, NULL);

@@ -16,8 +16,6 @@ int rnic_dev_open(const char *name, const char *devargs, int socket_id, struct r
  */
 void rnic_dev_close(struct rnic_dev *dev);
 
-extern unsigned int rnic_close_ms; /* for all that undoes a bring-up; tests shorten it */
-extern unsigned int rnic_initializing_timeout_ms;
 /*
  * For tests: called before each stage goes up or down, with its name. What it returns before `up` takes the place of the
  * stage if it is not 0; before `down` it does not matter.

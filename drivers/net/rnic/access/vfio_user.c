@@ -34,8 +34,6 @@
 #include "vfio_user/client.h"
 
 #define VECTORS_MAX 64
-/* A busy machine may let a living server wait for long; a dead one is noticed by its socket. */
-unsigned int rnic_vfio_user_timeout_ms = 20000;
 
 /* A part of BAR0 that is memory. */
 struct window {
@@ -476,16 +474,16 @@ take_interrupts(struct rnic_vfio_user *vfu)
 
 int
 rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
-			   struct rnic_access **access)
+			   const struct rnic_tunables *tunables, struct rnic_access **access)
 {
 	struct rnic_vfio_user *vfu = calloc(1, sizeof(*vfu));
 	struct vfu_client_conf conf = {
 		.name = device,
 		.path = args->socket,
 		.any_peer = args->peer_any,
-		.timeout_ms = rnic_vfio_user_timeout_ms,
+		.timeout_ms = tunables->vfio_user_timeout_ms,
 		.patience_ms = patience_ms,
-		.first_id = rnic_tunables.message,
+		.first_id = tunables->message,
 		.log = log_message,
 	};
 	unsigned int i;

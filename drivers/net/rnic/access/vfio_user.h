@@ -6,9 +6,9 @@
 
 struct rnic_access;
 struct rnic_devargs;
+struct rnic_tunables;
 
-extern unsigned int rnic_vfio_user_timeout_ms; /* for an answer of the server; tests shorten it */
 int rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
-			       struct rnic_access **access);
+			       const struct rnic_tunables *tunables, struct rnic_access **access);
 
 #endif

@@ -25,7 +25,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "base/tunables.h"
 #include "core/cmd.h"
 #include "core/dev.h"
 #include "core/doorbell.h"
@@ -45,9 +44,6 @@
 #define UNHEARD_MAX	    64	 /* a quarter of the event queue */
 #define UNHEARD_PATIENCE_US 100000
 #define HEALTH_CHECK_US	    100000 /* a waiting thread looks: is it alive, does it want pages? */
-
-unsigned int rnic_cmd_timeout_ms = 60000;
-unsigned int rnic_cmd_dead_timeout_ms = 2000;
 
 struct slot {
 	struct rnic_mailbox *in, *out;
@@ -336,8 +332,8 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 			next_check = now + HEALTH_CHECK_US;
 			outcome->dead = rnic_device_dead(dev);
 			if (outcome->dead != NULL &&
-			    deadline > now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000)
-				deadline = now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000;
+			    deadline > now + (uint64_t)dev->tunables.cmd_dead_timeout_ms * 1000)
+				deadline = now + (uint64_t)dev->tunables.cmd_dead_timeout_ms * 1000;
 			if (outcome->dead == NULL)
 				serve_pages(dev, cmdq, index);
 		}
@@ -437,8 +433,8 @@ cmd_execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, 
 {
 	struct rnic_cmdq *cmdq = dev->cmdq;
 	const uint64_t start = rnic_now_us();
-	const uint64_t deadline =
-		RTE_MIN(start + (uint64_t)rnic_cmd_timeout_ms * 1000, rnic_dev_end_us(dev));
+	const uint64_t deadline = RTE_MIN(start + (uint64_t)dev->tunables.cmd_timeout_ms * 1000,
+					  rnic_dev_end_us(dev));
 	uint32_t slot = 0;
 
 	if (!rnic_thread_lock(&cmdq->lock)) {
@@ -682,8 +678,8 @@ rnic_cmdq_create(struct rnic_dev *dev, const struct rnic_cmdq_ops *ops)
 		return rc;
 	}
 	cmdq->ops = ops;
-	cmdq->token = rnic_tunables.token;
-	cmdq->heard = rnic_tunables.heard;
+	cmdq->token = dev->tunables.token;
+	cmdq->heard = dev->tunables.heard;
 	cmdq->entries = cmdq->mem.address;
 	cmdq->inputs.what = "command inputs";
 	cmdq->inputs.rights = RNIC_ACCESS_READ;

@@ -25,8 +25,6 @@ int rnic_cmd_destroy(struct rnic_dev *dev, uint16_t opcode, uint32_t number);
 /* ALLOC_x: no input but the header. */
 int rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
 
-extern unsigned int rnic_cmd_timeout_ms;      /* of a command; tests shorten it */
-extern unsigned int rnic_cmd_dead_timeout_ms; /* ... when the device looks dead */
 /* What commands ask of the floors above, which hand it down with the queue. */
 struct rnic_cmdq_ops {
 	/* All events that the device has raised so far are handled when it returns. */

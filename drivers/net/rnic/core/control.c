@@ -25,7 +25,6 @@
 #include "base/eventfd.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "base/tunables.h"
 #include "core/cmd.h"
 #include "core/control.h"
 #include "core/dev.h"
@@ -37,9 +36,6 @@
 
 #define STILL_SAID 3  /* looks at a health counter that does not move: a warning, as Linux's */
 #define STILL_LOST 10 /* and the device is lost */
-
-unsigned int rnic_last_ms = 500;       /* for what the thread waits for when it is to end */
-unsigned int rnic_sync_patience_s = 2; /* the control thread may be waiting for a command */
 
 struct rnic_control {
 	struct rnic_dev *dev;
@@ -101,14 +97,15 @@ judge_counter(struct rnic_control *control, uint32_t counter)
 	if (control->still >= STILL_LOST)
 		return "its health counter stands still";
 	if (control->still >= STILL_SAID &&
-	    rnic_cmdq_stuck(dev, (uint64_t)rnic_health_period_ms * 1000 * STILL_LOST))
+	    rnic_cmdq_stuck(dev, (uint64_t)dev->tunables.health_period_ms * 1000 * STILL_LOST))
 		return "its health counter stands still, and a command does not complete";
 	if (control->still == STILL_SAID)
 		RNIC_LOG_REPEATED(
 			WARNING, dev,
 			"its health counter has not moved for %u ms; after %u ms the device is "
 			"lost",
-			rnic_health_period_ms * STILL_SAID, rnic_health_period_ms * STILL_LOST);
+			dev->tunables.health_period_ms * STILL_SAID,
+			dev->tunables.health_period_ms * STILL_LOST);
 	return NULL;
 }
 
@@ -277,7 +274,8 @@ look_at_queues(struct rnic_dev *dev, bool all)
 		if (source->check != NULL)
 			source->check(dev);
 	}
-	mended = (all || rnic_eq_silent(dev->async_eq)) && rnic_control_mend_eq(dev, dev->async_eq);
+	mended = (all || rnic_eq_silent(dev, dev->async_eq)) &&
+		 rnic_control_mend_eq(dev, dev->async_eq);
 	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
 		source = source_at(dev, i);
 		if (source->mend != NULL)
@@ -291,7 +289,8 @@ look_at_queues(struct rnic_dev *dev, bool all)
 static int
 health_timeout(struct rnic_control *control)
 {
-	const uint64_t now = rnic_now_us(), period = (uint64_t)rnic_health_period_ms * 1000;
+	const uint64_t now = rnic_now_us(),
+		       period = (uint64_t)control->dev->tunables.health_period_ms * 1000;
 	bool all, due;
 
 	if (!atomic_load(&control->watching) || atomic_load(&control->dev->dead))
@@ -397,7 +396,7 @@ rnic_control_sync(struct rnic_dev *dev)
 	if (control == NULL || rnic_thread_serves(dev))
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += rnic_sync_patience_s;
+	end.tv_sec += dev->tunables.sync_patience_s;
 	pthread_mutex_lock(&control->sync_lock);
 	wanted = ++control->sync_wanted;
 	rnic_eventfd_signal(control->kick_fd);
@@ -406,7 +405,7 @@ rnic_control_sync(struct rnic_dev *dev)
 	pthread_mutex_unlock(&control->sync_lock);
 	if (rc != 0)
 		RNIC_LOG(WARNING, dev, "events are not handled within %u s: late ones may follow",
-			 rnic_sync_patience_s);
+			 dev->tunables.sync_patience_s);
 }
 
 enum {
@@ -603,7 +602,7 @@ rnic_control_stop(struct rnic_dev *dev)
 
 	if (control == NULL)
 		return;
-	rnic_thread_stop(&control->thread, rnic_last_ms);
+	rnic_thread_stop(&control->thread, dev->tunables.last_ms);
 	rnic_eventfd_signal(control->kick_fd);
 	pthread_join(control->pthread, NULL);
 	dev->control = NULL;

@@ -44,8 +44,6 @@ void rnic_control_add(struct rnic_dev *dev, enum rnic_control_slot slot,
 		      const struct rnic_control_source *source);
 void rnic_control_remove(struct rnic_dev *dev, enum rnic_control_slot slot);
 
-extern unsigned int rnic_sync_patience_s; /* of rnic_control_sync(); tests lengthen it */
-extern unsigned int rnic_last_ms; /* what it waits for has, once it is to end; tests shorten it */
 int rnic_control_start(struct rnic_dev *dev);
 void rnic_control_stop(struct rnic_dev *dev);
 /* What events have asked for that takes commands: pages, a look at the port. After a walk of the event queue. */

@@ -19,6 +19,7 @@
 
 #include "access/access.h"
 #include "base/devargs.h"
+#include "base/tunables.h"
 #include "prm/caps.h"
 #include "prm/init_seg.h"
 
@@ -172,6 +173,8 @@ struct rnic_dev {
 	struct rnic_control *control;
 	const struct rnic_control_source *_Atomic sources[RNIC_CONTROL_SLOTS];
 	struct rdmapmd_device *device; /* in the process's list of devices */
+
+	struct rnic_tunables tunables; /* as it was opened with */
 };
 
 /* Registers of the initialization segment. */

@@ -18,8 +18,6 @@
 #include "prm/queue.h"
 #include "prm/uar.h"
 
-unsigned int rnic_silence_ms = 5000;
-
 #define DEAD_MAX 8 /* of one queue: a device that has lost so many loses the next one, too */
 
 struct rnic_eq {
@@ -245,11 +243,11 @@ rnic_eq_owes(struct rnic_eq *eq, bool owes)
 }
 
 bool
-rnic_eq_silent(const struct rnic_eq *eq)
+rnic_eq_silent(const struct rnic_dev *dev, const struct rnic_eq *eq)
 {
 	const uint64_t since = atomic_load(&eq->suspect_us);
 
-	return since != 0 && since + (uint64_t)rnic_silence_ms * 1000 <= rnic_now_us();
+	return since != 0 && since + (uint64_t)dev->tunables.silence_ms * 1000 <= rnic_now_us();
 }
 
 bool

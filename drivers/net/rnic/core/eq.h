@@ -11,7 +11,6 @@ struct rnic_dev;
 struct rnic_eq;
 struct rnic_eqe;
 
-extern unsigned int rnic_silence_ms; /* before a queue is asked for its state; tests shorten it */
 /* What its entries mean: called in the walk. NULL: nobody walks it. */
 typedef void rnic_eq_handler(struct rnic_dev *dev, const struct rnic_eqe *eqe);
 int rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events,
@@ -42,8 +41,8 @@ void rnic_eq_suspect(struct rnic_eq *eq);
 void rnic_eq_trust(struct rnic_eq *eq);
 /* From the control thread, now and then, of one that CQs alone have: does one of them wait for its event? */
 void rnic_eq_owes(struct rnic_eq *eq, bool owes);
-/* Has it been under suspicion for rnic_silence_ms? Then the device is asked. */
-bool rnic_eq_silent(const struct rnic_eq *eq);
+/* Has it been under suspicion for silence_ms (base/tunables.h)? Then the device is asked. */
+bool rnic_eq_silent(const struct rnic_dev *dev, const struct rnic_eq *eq);
 /* It takes no more events, as the device says: it ran over, or could not be written to. */
 #define RNIC_DEAF_LOOK_MS 10 /* between two looks at queues whose events do not come any more */
 bool rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);

@@ -31,8 +31,6 @@
 /* 1 GiB, twenty times what a ConnectX-4 Lx asks for: beyond it the device is out of its mind, not short of memory. */
 #define HELD_MAX (1u << 18)
 
-unsigned int rnic_pages_patience_ms = 5000; /* Linux's */
-
 struct chunk {
 	struct chunk *next;
 	struct rnic_mem mem;
@@ -297,7 +295,7 @@ rnic_pages_give(struct rnic_dev *dev, unsigned int stage)
 int
 rnic_pages_reclaim(struct rnic_dev *dev)
 {
-	const uint64_t patience_us = (uint64_t)rnic_pages_patience_ms * 1000;
+	const uint64_t patience_us = (uint64_t)dev->tunables.pages_patience_ms * 1000;
 	const struct timespec nap = { .tv_nsec = 1000000 };
 	uint64_t since = rnic_now_us();
 	uint32_t held, taken;

@@ -8,8 +8,6 @@
 
 struct rnic_dev;
 
-/* With a device that gives no page back, since the last one that it gave; tests shorten it. */
-extern unsigned int rnic_pages_patience_ms;
 int rnic_pages_create(struct rnic_dev *dev);
 void rnic_pages_destroy(struct rnic_dev *dev);
 /* Give what the device asks for at this stage (enum rnic_query_pages_op_mod). */

@@ -14,7 +14,6 @@
 
 #include <rte_common.h>
 
-#include "base/tunables.h"
 #include "core/dev.h"
 
 #define RNIC_VECTOR_ASYNC   0u
@@ -29,7 +28,7 @@ rnic_rx_vectors(const struct rnic_dev *dev)
 	const unsigned int left =
 		dev->access->irq_count - RTE_MIN(dev->access->irq_count, RNIC_VECTOR_RX);
 
-	return RTE_MIN(left, rnic_tunables.rx_vectors != 0 ? rnic_tunables.rx_vectors
+	return RTE_MIN(left, dev->tunables.rx_vectors != 0 ? dev->tunables.rx_vectors
 							   : RNIC_RX_VECTORS_MAX);
 }
 

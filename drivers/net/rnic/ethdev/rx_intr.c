@@ -26,7 +26,6 @@
 #include "base/log.h"
 #include "base/owner.h"
 #include "base/thread.h"
-#include "base/tunables.h"
 #include "core/control.h"
 #include "core/dev.h"
 #include "core/doorbell.h"
@@ -161,15 +160,16 @@ intr_check(struct rnic_dev *dev)
 
 /* The next one, from that on, that the device is to be asked for. False: there is none. */
 static bool
-to_be_asked(struct rnic_rx_events *events, bool all, uint16_t *queue, uint32_t *eqn)
+to_be_asked(struct rnic_dev *dev, bool all, uint16_t *queue, uint32_t *eqn)
 {
+	struct rnic_rx_events *events = &dev->rx_events;
 	const struct rnic_rx_event *event;
 	bool found = false;
 
 	pthread_mutex_lock(&events->lock);
 	for (; *queue < events->count; ++*queue) {
 		event = &events->queues[*queue];
-		found = !event->deaf && (all || rnic_eq_silent(event->rxq->eq));
+		found = !event->deaf && (all || rnic_eq_silent(dev, event->rxq->eq));
 		if (found) {
 			rnic_eq_trust(event->rxq->eq);
 			*eqn = event->eqn;
@@ -211,7 +211,7 @@ look_for_deaf(struct rnic_dev *dev, bool all)
 	uint16_t i;
 
 	/* Not with the lock held: the application may be waiting for it. */
-	for (i = 0; to_be_asked(&dev->rx_events, all, &i, &eqn) && !rnic_thread_stopping(dev); i++)
+	for (i = 0; to_be_asked(dev, all, &i, &eqn) && !rnic_thread_stopping(dev); i++)
 		if (rnic_eq_failed(dev, eqn))
 			note_deaf(dev, i, eqn);
 	return false;
@@ -286,7 +286,7 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 	}
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
-		rxq->arm_sequence = rnic_tunables.armings + RNIC_CQ_ARM_SEQUENCE_FIRST;
+		rxq->arm_sequence = dev->tunables.armings + RNIC_CQ_ARM_SEQUENCE_FIRST;
 		rxq->armed = false;
 		/* Of the last start; none comes before the queue is armed. */
 		rnic_eventfd_drain(vector_fd(dev, i));

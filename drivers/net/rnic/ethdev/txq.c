@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/owner.h"
-#include "base/tunables.h"
 #include "core/dev.h"
 #include "core/doorbell.h"
 #include "core/health.h"
@@ -161,8 +160,8 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	}
 	rnic_mkey_cache_init(txq->dev, &txq->mkeys);
 	rnic_txq_set_mtu(txq, mtu);
-	txq->elts_head = rnic_tunables.elts;
-	txq->elts_tail = rnic_tunables.elts;
+	txq->elts_head = txq->dev->tunables.elts;
+	txq->elts_tail = txq->dev->tunables.elts;
 	rnic_tx_rings_begin(txq);
 	atomic_store_explicit(&txq->state, RNIC_QUEUE_RUNNING, memory_order_release);
 	rnic_owner_leave(txq);

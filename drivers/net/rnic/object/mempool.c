@@ -21,7 +21,6 @@
 #include <rte_mempool.h>
 
 #include "base/log.h"
-#include "base/tunables.h"
 #include "core/dev.h"
 #include "object/mempool.h"
 #include "object/mkey.h"
@@ -536,8 +535,8 @@ rnic_mkey_pools_create(struct rnic_dev *dev)
 	if (pools == NULL)
 		return -ENOMEM;
 	pools->dev = dev;
-	atomic_init(&pools->generation, rnic_tunables.generation);
-	atomic_init(&pools->registrations, rnic_tunables.generation);
+	atomic_init(&pools->generation, dev->tunables.generation);
+	atomic_init(&pools->registrations, dev->tunables.generation);
 	atomic_init(&pools->addresses, &no_addresses);
 	dev->mkey_pools = pools;
 	if (rte_mempool_event_callback_register(mempool_event, dev) != 0) {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/tunables.h"
 #include "core/cmd.h"
 #include "core/control.h"
 #include "core/dev.h"
@@ -95,7 +94,7 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	cq->vector = layout->comp_vector;
 	cq->lost = &dev->quiesced;
 	cq->arm_register = rnic_uars_cq_register(dev);
-	atomic_store(&cq->arm_sequence, rnic_tunables.armings + RNIC_CQ_ARM_SEQUENCE_FIRST);
+	atomic_store(&cq->arm_sequence, dev->tunables.armings + RNIC_CQ_ARM_SEQUENCE_FIRST);
 	rc = rnic_rdma_qps_init(cq);
 	if (rc != 0)
 		return rc;

@@ -4,7 +4,6 @@
 
 #include <stdatomic.h>
 
-#include "base/tunables.h"
 #include "core/doorbell.h"
 #include "rdma/reset.h"
 #include "rdma/rdma.h"
@@ -14,17 +13,18 @@ rnic_rdma_queues_reset(struct rnic_rdma_qp *qp)
 {
 	struct rnic_rdma_send *sq = &qp->sq;
 	struct rnic_rdma_receive *rq = &qp->rq;
+	const struct rnic_tunables *tunables = &qp->dev->tunables;
 	uint32_t i;
 
-	sq->signaled = rnic_tunables.sends;
-	__atomic_store_n(&sq->head, rnic_tunables.sends, __ATOMIC_RELEASE);
-	__atomic_store_n(&sq->tail, rnic_tunables.sends, __ATOMIC_RELEASE);
+	sq->signaled = tunables->sends;
+	__atomic_store_n(&sq->head, tunables->sends, __ATOMIC_RELEASE);
+	__atomic_store_n(&sq->tail, tunables->sends, __ATOMIC_RELEASE);
 	sq->wq.producer = 0;
 	/* A WQEBB where no WQE starts stands for a request that is long done. */
 	for (i = 0; sq->wqes != NULL && i <= sq->wq.mask; i++)
-		sq->wqes[i] = (struct rnic_rdma_wqe){ .head = rnic_tunables.sends - 1 };
-	__atomic_store_n(&rq->head, rnic_tunables.receives, __ATOMIC_RELEASE);
-	__atomic_store_n(&rq->tail, rnic_tunables.receives, __ATOMIC_RELEASE);
+		sq->wqes[i] = (struct rnic_rdma_wqe){ .head = tunables->sends - 1 };
+	__atomic_store_n(&rq->head, tunables->receives, __ATOMIC_RELEASE);
+	__atomic_store_n(&rq->tail, tunables->receives, __ATOMIC_RELEASE);
 	rq->wq.producer = 0;
 	__atomic_store_n(&rq->least, UINT32_MAX, __ATOMIC_RELAXED);
 	if (sq->wq.dbrec != NULL)

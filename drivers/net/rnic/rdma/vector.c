@@ -144,13 +144,14 @@ vectors_mend(struct rnic_dev *dev, bool all)
 		return false;
 	for (i = 0; i < rdma->vector_count; i++) {
 		eq = atomic_load(&rdma->vectors[i].eq);
-		if (eq != NULL && (all || rnic_eq_silent(eq)))
+		if (eq != NULL && (all || rnic_eq_silent(dev, eq)))
 			mended |= rnic_control_mend_eq(dev, eq);
 	}
 	/* Completions are looked for in the CQs; nothing else was missed there. */
 	if (mended)
 		rnic_rdma_find_deaf(dev);
-	return (all || rnic_eq_silent(rdma->event_eq)) && rnic_control_mend_eq(dev, rdma->event_eq);
+	return (all || rnic_eq_silent(dev, rdma->event_eq)) &&
+	       rnic_control_mend_eq(dev, rdma->event_eq);
 }
 
 const struct rnic_control_source rnic_rdma_source = {
