@@ -37,7 +37,8 @@ enum { ASYNC_EQ, COMPLETION_EQ, RDMA_EQ, EQS };
 
 _Static_assert(EQS == UNIT_EQS, "the memory of each is known");
 
-static atomic_uint asked; /* for the state of an event queue */
+static atomic_uint watched; /* an EQ's number */
+static atomic_uint asked;   /* for the state of that one */
 
 bool __real_rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);
 bool __wrap_rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);
@@ -45,7 +46,8 @@ bool __wrap_rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);
 bool
 __wrap_rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn)
 {
-	atomic_fetch_add(&asked, 1);
+	if (eqn == atomic_load(&watched))
+		atomic_fetch_add(&asked, 1);
 	return __real_rnic_eq_failed(dev, eqn);
 }
 
@@ -482,7 +484,10 @@ test_a_queue_that_fell_silent_beside_a_lively_one_is_found(void **state)
 	assert_true(hears_of);
 }
 
-/* Nothing is owed: nobody asks, however long a queue has told of nothing. */
+/*
+ * Nothing is owed: nobody asks, however long a queue has told of nothing. The others are another matter: whatever takes long
+ * on a busy machine brings them under suspicion.
+ */
 static void
 test_a_queue_that_owes_nothing_is_left_alone(void **state)
 {
@@ -490,12 +495,15 @@ test_a_queue_that_owes_nothing_is_left_alone(void **state)
 	struct rdmapmd_cq *cq;
 	unsigned int i;
 
-	atomic_store(&asked, 0);
+	atomic_store(&watched, rnic_eq_number(atomic_load(&dev->rdma->vectors[0].eq)));
 	/* An event that was heard, and an entry behind it that nobody armed for. */
 	assert_int_equal(rdmapmd_req_notify_cq(pair.cq[0], false), 0);
 	complete_one(pair.qp[0]);
 	cq = next_event(PATIENCE_MS);
 	assert_ptr_equal(cq, pair.cq[0]);
+	/* A look from before it was heard is over: until then the event was owed. */
+	rnic_control_sync(dev);
+	atomic_store(&asked, 0);
 	(void)rdma_wait(cq);
 	complete_one(pair.qp[0]);
 	for (i = 0; i < 100; i++)
