@@ -244,6 +244,8 @@ port_find(struct port_wire *wire)
 
 	if (rte_eth_dev_get_port_by_name(wire->name, &id) != 0 || !port_is_probed(id))
 		return -ENODEV;
+	/* With all that port_new()'s thread did to it. */
+	(void)atomic_load_explicit(&wire->news, memory_order_acquire);
 	/* Of the ethdev that was there before; its mbufs have come home since. */
 	port_pool_put(wire, wire->pool);
 	wire->pool = NULL;
@@ -439,11 +441,15 @@ port_look_on(void *arg)
 static int
 port_new(uint16_t id, enum rte_eth_event_type type, void *arg, void *rc)
 {
+	struct port_wire *wire = arg;
+
 	(void)id;
 	(void)type;
 	(void)rc;
+	/* Pairs with port_find(): ethdev's own flags, by which that sees it, order nothing. */
+	atomic_fetch_add_explicit(&wire->news, 1, memory_order_release);
 	/* It can be used, and has its name, when this event is over; the next look is due soon anyhow. */
-	(void)rte_eal_alarm_set(1, port_look_once, arg);
+	(void)rte_eal_alarm_set(1, port_look_once, wire);
 	return 0;
 }
 
@@ -567,6 +573,7 @@ port_prepare(struct softrnic *dev, const char *arg)
 	memcpy(wire->name, arg, strlen(arg) + 1);
 	atomic_init(&wire->poller, dev->poller);
 	atomic_init(&wire->looks, 0);
+	atomic_init(&wire->news, 0);
 	pthread_mutex_init(&wire->looking, NULL);
 	atomic_init(&wire->looker, 0);
 	wire->idle = true;

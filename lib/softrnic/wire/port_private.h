@@ -47,6 +47,7 @@ struct port_wire {
 	 */
 	_Atomic(struct softrnic_poller *) poller;
 	atomic_uint looks;
+	atomic_uint news; /* ethdevs that have appeared */
 
 	/* Under the poller's lock. */
 	enum port_stage stage;
