@@ -120,6 +120,7 @@ struct rdma_order {
 	uint64_t value; /* what RDMA_FROM begins with instead, unless it is 0 */
 	uint32_t length;
 	uint32_t slot; /* PREPARE and HAS: so far behind RDMA_FROM and RDMA_TO */
+	uint32_t psn;  /* HAS, of UC: all packets before it have been sent */
 	uint32_t pieces;
 	uint32_t receives;
 	enum rdma_receive receive;

@@ -190,6 +190,16 @@ check_receive(const struct rdmapmd_send_wr *wr, uint32_t length)
 	assert_int_equal(got.yes, solicited);
 }
 
+/* What the peer expects when all that was sent has come. */
+static uint32_t
+next_psn(void)
+{
+	struct rdmapmd_qp_attr attr;
+
+	assert_int_equal(rdmapmd_qp_query(own.qp, &attr, NULL), 0);
+	return attr.sq_psn;
+}
+
 static void
 try_message(uint8_t opcode, uint32_t length, uint8_t flags, unsigned int pieces)
 {
@@ -227,6 +237,7 @@ try_message(uint8_t opcode, uint32_t length, uint8_t flags, unsigned int pieces)
 	} else {
 		order.kind = RDMA_ORDER_HAS;
 		order.seed = fetched ? seed + 1 : seed;
+		order.psn = next_psn();
 		assert_true(ask(order).yes);
 	}
 	seed += 2;
