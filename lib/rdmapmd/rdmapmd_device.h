@@ -35,7 +35,44 @@ enum rdmapmd_atomic_cap {
 	RDMAPMD_ATOMIC_GLOB /**< also against the CPU */
 };
 
-/** What a device can do. The names are those of struct ibv_device_attr. */
+/**
+ * What a device, with this driver, does beyond what all do: bits of device_cap_flags. The values are those of enum
+ * ibv_device_cap_flags.
+ */
+enum rdmapmd_device_cap_flags {
+	/** it counts packets with a wrong P_Key; nothing here reads that counter */
+	RDMAPMD_DEVICE_BAD_PKEY_CNTR = 1 << 1,
+	/** it counts datagrams with a wrong Q_Key: qkey_viol_cntr of its ports */
+	RDMAPMD_DEVICE_BAD_QKEY_CNTR = 1 << 2,
+	/** RDMAPMD_QP_CUR_STATE may say which state a change begins in */
+	RDMAPMD_DEVICE_CURR_QP_STATE_MOD = 1 << 7,
+	/** RDMAPMD_EVENT_PORT_ACTIVE is raised */
+	RDMAPMD_DEVICE_PORT_ACTIVE_EVENT = 1 << 10,
+	/** sys_image_guid is set */
+	RDMAPMD_DEVICE_SYS_IMAGE_GUID = 1 << 11,
+	/** an RC queue pair tells its peer when it has no receive */
+	RDMAPMD_DEVICE_RC_RNR_NAK_GEN = 1 << 12,
+	/** SRQs can be resized */
+	RDMAPMD_DEVICE_SRQ_RESIZE = 1 << 13,
+	/** windows of type 1 */
+	RDMAPMD_DEVICE_MEM_WINDOW = 1 << 17,
+	/** RDMAPMD_QP_BLOCK_SELF_MCAST_LB */
+	RDMAPMD_DEVICE_BLOCK_MULTICAST_LOOPBACK = 1 << 22,
+	/** windows of type 2, each of one queue pair */
+	RDMAPMD_DEVICE_MEM_WINDOW_TYPE_2B = 1 << 24,
+};
+
+/**
+ * What a device's queues can do to frames: bits of raw_packet_caps. The values are those of enum ibv_raw_packet_caps. They tell
+ * of the device: RAW_PACKET queue pairs of this version ask for none of it (rdmapmd_qp.h).
+ */
+enum rdmapmd_raw_packet_caps {
+	RDMAPMD_RAW_PACKET_CAP_CVLAN_STRIPPING = 1 << 0, /**< take VLAN tags out */
+	RDMAPMD_RAW_PACKET_CAP_SCATTER_FCS = 1 << 1,	 /**< deliver the FCS */
+	RDMAPMD_RAW_PACKET_CAP_IP_CSUM = 1 << 2, /**< compute and check IP's, TCP's, UDP's */
+};
+
+/** What a device can do. The names are those of struct ibv_device_attr and struct ibv_device_attr_ex. */
 struct rdmapmd_device_attr {
 	char fw_ver[64];	      /**< firmware version, e.g. "22.36.1010"; ends with NUL */
 	uint64_t node_guid;	      /**< in host byte order */
@@ -64,6 +101,20 @@ struct rdmapmd_device_attr {
 	uint32_t max_rq_desc_sz;      /**< bytes in one receive WQE */
 	/** completion vectors, one interrupt each, at least 1; comp_vector of a CQ is below it */
 	uint32_t num_comp_vectors;
+	uint32_t device_cap_flags; /**< enum rdmapmd_device_cap_flags */
+	uint32_t raw_packet_caps;  /**< enum rdmapmd_raw_packet_caps */
+	uint32_t max_res_rd_atom;  /**< outstanding READs and atomics of all QPs, as responder */
+	uint32_t max_mw;	   /**< memory windows; 0: not supported */
+	/** address handles; each takes memory of the process alone. 0: no datagrams */
+	uint32_t max_ah;
+	uint32_t max_mcast_grp;	      /**< groups that datagrams are sent to; 0: not supported */
+	uint32_t max_mcast_qp_attach; /**< queue pairs in one group */
+	uint32_t max_total_mcast_qp_attach; /**< queue pairs in all groups together */
+	uint32_t
+		max_cq_count; /**< completions that rdmapmd_cq_moderate() takes; 0: it takes none */
+	uint32_t max_cq_period; /**< microseconds that it takes */
+	/** kHz of the device's clock, of timestamps among others; 0: unknown */
+	uint32_t hca_core_clock;
 	enum rdmapmd_atomic_cap atomic_cap; /**< what its atomics are atomic against */
 	uint16_t max_pkeys;		    /**< entries in a port's P_Key table */
 	/** 4.096 us << this: the longest time until it acknowledges a packet */
@@ -78,6 +129,30 @@ enum rdmapmd_port_state {
 	RDMAPMD_PORT_INIT,
 	RDMAPMD_PORT_ARMED,
 	RDMAPMD_PORT_ACTIVE,
+};
+
+/** What a port's link does. The values are those of verbs, which has more of them. */
+enum rdmapmd_phys_state {
+	RDMAPMD_PHYS_STATE_POLLING = 2,	 /**< there is no link, or none yet */
+	RDMAPMD_PHYS_STATE_DISABLED = 3, /**< it was told to have none */
+	RDMAPMD_PHYS_STATE_LINK_UP = 5,	 /**< there is one */
+};
+
+/** What a port's network is. */
+enum rdmapmd_link_layer {
+	RDMAPMD_LINK_LAYER_UNSPECIFIED,
+	RDMAPMD_LINK_LAYER_INFINIBAND,
+	RDMAPMD_LINK_LAYER_ETHERNET,
+};
+
+/** Bits of a port's flags. */
+enum rdmapmd_port_flags {
+	RDMAPMD_PORT_GRH_REQUIRED = 1 << 0, /**< every path has GIDs, as all of RoCE have */
+};
+
+/** Bits of a port's port_cap_flags. The values are those of verbs. */
+enum rdmapmd_port_cap_flags {
+	RDMAPMD_PORT_CAP_IP_BASED_GIDS = 1 << 26, /**< its GIDs are IP addresses */
 };
 
 /** Path MTU: bytes of payload in one packet. The values are those of the field in the queue pair's context. */
@@ -109,11 +184,20 @@ struct rdmapmd_port_attr {
 	enum rdmapmd_mtu max_mtu;      /**< largest path MTU that the port supports */
 	/** largest path MTU that fits into frames of the port's present MTU */
 	enum rdmapmd_mtu active_mtu;
-	uint32_t active_speed; /**< Mb/s; 0 unknown */
-	uint32_t max_msg_sz;   /**< bytes in one message */
-	uint32_t gid_tbl_len;  /**< entries in its GID table */
+	enum rdmapmd_phys_state phys_state; /**< what its link does */
+	enum rdmapmd_link_layer link_layer; /**< what its network is */
+	/** Mb/s of all lanes together, as of no link 0; 0 also: unknown. Verbs have a code of one lane's speed here. */
+	uint32_t active_speed;
+	uint32_t max_msg_sz;	 /**< bytes in one message */
+	uint32_t gid_tbl_len;	 /**< entries in its GID table */
+	uint32_t port_cap_flags; /**< enum rdmapmd_port_cap_flags */
+	/** Datagrams dropped for their Q_Key, 65,535 at most; counts where the device has RDMAPMD_DEVICE_BAD_QKEY_CNTR. */
+	uint16_t qkey_viol_cntr;
 	uint16_t pkey_tbl_len; /**< entries in its P_Key table */
-	uint8_t mac[6];	       /**< its Ethernet address, in the order of the wire */
+	/** Lanes of its link, 1, 2, 4 or 8; 0 unknown, or no link. Verbs have a code here, of which 1, 2 and 4 lanes are 1, 16, 2. */
+	uint8_t active_width;
+	uint8_t flags;	/**< enum rdmapmd_port_flags */
+	uint8_t mac[6]; /**< its Ethernet address, in the order of the wire */
 };
 
 /** An address, in network byte order; IPv4 addresses are mapped: 80 zero bits, 16 ones, the address. */

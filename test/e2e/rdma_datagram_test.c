@@ -418,13 +418,25 @@ test_who_does_not_hear_itself(void **unused)
 	send_to_group(&gid, RDMAPMD_QP_BLOCK_SELF_MCAST_LB);
 }
 
-/* Another Q_Key is another conversation; and the answer to a group's datagram goes to who has sent it. */
+/* 0 of a device that does not count them. */
+static uint16_t
+violations(const struct node *node)
+{
+	struct rdmapmd_port_attr port;
+
+	assert_int_equal(rdmapmd_port_query(node->context, PORT, &port), 0);
+	return port.qkey_viol_cntr;
+}
+
+/* Another Q_Key is another conversation, and counted; and the answer to a group's datagram goes to who has sent it. */
 static void
 test_who_is_meant(void **unused)
 {
 	const union rdmapmd_gid gid = group(3);
+	const uint16_t before = violations(&nodes[1]);
 	struct member here, there;
 	struct rdmapmd_ah *ah = handle_of_group(&nodes[0], &gid), *back;
+	struct rdmapmd_device_attr device;
 	struct rdmapmd_wc wc;
 
 	(void)unused;
@@ -436,6 +448,9 @@ test_who_is_meant(void **unused)
 	send_to(&here, MESSAGE, 0x22, ah, RDMAPMD_MULTICAST_QPN, RDMA_QKEY);
 	rdma_expect(here.sent, 1, RDMAPMD_WC_SEND);
 	wc = expect(&there, MESSAGE, 0x22, here.qp->qp_num);
+	assert_int_equal(rdmapmd_device_query(nodes[1].context, &device), 0);
+	assert_int_equal(violations(&nodes[1]),
+			 before + !!(device.device_cap_flags & RDMAPMD_DEVICE_BAD_QKEY_CNTR));
 	assert_int_equal(rdmapmd_ah_from_wc(nodes[1].pd, PORT, &wc, there.room, &back), 0);
 	send_to(&there, MESSAGE, 0x33, back, wc.src_qp, RDMA_QKEY);
 	expect(&here, MESSAGE, 0x33, there.qp->qp_num);

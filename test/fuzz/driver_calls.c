@@ -42,13 +42,13 @@ ask_port(uint8_t what)
 {
 	struct rnic_port_errors errors;
 	uint64_t counters[RNIC_PORT_COUNTERS];
-	uint32_t speeds[RNIC_PORT_SPEEDS], value;
-	uint16_t mtu;
+	uint32_t speeds[RNIC_PROTOCOLS], value;
+	struct rnic_port_info port;
 	bool up;
 
 	switch (what % 6) {
 	case 0: rnic_port_link(world.dev, &up, &value); break;
-	case 1: rnic_port_mtu(world.dev, &mtu); break;
+	case 1: rnic_port_query(world.dev, &port); break;
 	case 2: rnic_port_speeds(world.dev, speeds); break;
 	case 3: rnic_q_counter_out_of_buffer(world.dev, &value); break;
 	case 4: rnic_port_errors(world.dev, &errors); break;

@@ -53,14 +53,17 @@ test_speeds_of_newer_links(void **state)
 {
 	static const struct {
 		uint32_t extended, legacy, rate, speed;
+		uint8_t lanes;
 	} links[] = {
-		{ 1u << 12, 0, 0, 200000 },    { 1u << 14, 0, 0, 200000 },
-		{ 1u << 16, 0, 0, 400000 },    { 1u << 17, 0, 0, 400000 },
-		{ 1u << 19, 0, 0, 800000 },    { 1u << 20, 0, 0, 800000 },
-		{ 0, 1u << 20, 0, 100000 },    { 1u << 23, 0, 16000, 1600000 },
-		{ 1u << 17, 0, 4000, 400000 }, { 0, 0, 0, 0 },
+		{ 1u << 12, 0, 0, 200000, 4 },	  { 1u << 14, 0, 0, 200000, 1 },
+		{ 1u << 16, 0, 0, 400000, 4 },	  { 1u << 17, 0, 0, 400000, 2 },
+		{ 1u << 19, 0, 0, 800000, 8 },	  { 1u << 20, 0, 0, 800000, 4 },
+		{ 0, 1u << 20, 0, 100000, 4 },	  { 0, 1u << 27, 0, 25000, 1 },
+		{ 0, 1u << 30, 0, 50000, 2 },	  { 1u << 23, 0, 16000, 1600000, 0 },
+		{ 1u << 17, 0, 4000, 400000, 2 }, { 0, 0, 0, 0, 0 },
 	};
 	struct rnic_dev *dev = card_opened();
+	struct rnic_port_info port;
 	uint32_t speed;
 	unsigned int i;
 	bool up;
@@ -74,6 +77,9 @@ test_speeds_of_newer_links(void **state)
 		link_answer.rate = links[i].rate;
 		assert_int_equal(rnic_port_link(dev, &up, &speed), 0);
 		assert_int_equal(speed, links[i].speed);
+		assert_int_equal(rnic_port_query(dev, &port), 0);
+		assert_int_equal(port.protocol.speed, links[i].speed);
+		assert_int_equal(port.protocol.lanes, links[i].lanes);
 	}
 	card_close(dev);
 }

@@ -78,6 +78,7 @@ static const struct general_row general[] = {
 	{ GENERAL(RC), 1 },
 	{ GENERAL(UC), 1 },
 	{ GENERAL(UD), 1 },
+	{ GENERAL(QKV), 1 },
 	{ GENERAL(BLOCK_LB_MC), 1 },
 	{ GENERAL(LOG_MAX_MCG), SOFTRNIC_LOG_MAX_MCG },
 	{ GENERAL(MAX_QP_MCG), SOFTRNIC_MAX_QP_MCG },

@@ -15,6 +15,8 @@
 #define MAC_LIST_MAX   (1u << SOFTRNIC_MAC_LIST_LOG)
 #define PORT_NUMBER    1
 
+#define QKEY_VIOLATIONS_MAX UINT16_MAX /* where it stays */
+
 /* ---- State ---- */
 
 SOFTRNIC_CMD(query_vport_state)
@@ -89,6 +91,7 @@ SOFTRNIC_CMD(query_nic_vport_context)
 	uint64_t mac = vport_mac_number(port->mac);
 	/* An EUI-64 of the address, as cards have them. */
 	uint64_t guid = (mac >> 24) << 40 | UINT64_C(0xfffe000000) | (mac & 0xffffff);
+	const uint64_t violations = dev->stats.roce_qkey_errors;
 	const struct softrnic_mac_list *list;
 	uint32_t type;
 
@@ -105,6 +108,8 @@ SOFTRNIC_CMD(query_nic_vport_context)
 	SET(MIN_WQE_INLINE_MODE, dev->conf.inline_l2 ? RNIC_INLINE_MODE_L2 : RNIC_INLINE_MODE_NONE);
 	SET(ROCE_EN, port->roce_enabled);
 	SET(MTU, port->vport_mtu);
+	SET(QKEY_VIOLATION_COUNTER,
+	    violations < QKEY_VIOLATIONS_MAX ? violations : QKEY_VIOLATIONS_MAX);
 	SET(PROMISC_UC, port->asked_uc);
 	SET(PROMISC_MC, port->asked_mc);
 	SET(PROMISC_ALL, port->asked_all);

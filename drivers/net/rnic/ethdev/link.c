@@ -31,12 +31,12 @@ link_set(struct rte_eth_dev *eth_dev, bool up, uint32_t speed)
 uint32_t
 rnic_link_speed_capa(struct rnic_dev *dev)
 {
-	uint32_t speeds[RNIC_PORT_SPEEDS], flags = 0;
+	uint32_t speeds[RNIC_PROTOCOLS], flags = 0;
 	unsigned int i;
 
 	if (rnic_port_speeds(dev, speeds) < 0)
 		return 0;
-	for (i = 0; i < RNIC_PORT_SPEEDS; i++)
+	for (i = 0; i < RNIC_PROTOCOLS; i++)
 		flags |= rte_eth_speed_bitflag(speeds[i], RTE_ETH_LINK_FULL_DUPLEX);
 	return flags;
 }

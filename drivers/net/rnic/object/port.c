@@ -14,6 +14,7 @@
 #include "core/dev.h"
 #include "object/mpfs.h"
 #include "object/port.h"
+#include "object/protocol.h"
 #include "object/reg.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
@@ -120,18 +121,25 @@ set_admin(struct rnic_dev *dev, bool up, rnic_cmd_fn *command)
 	return rc;
 }
 
-/* As the driver before or the firmware has left it; 0 if the device does not say. */
+/* What the port was told to be; 0 if the device does not say. */
+static uint64_t
+query_status(struct rnic_dev *dev)
+{
+	struct rnic_paos_reg paos = { 0 };
+
+	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_LOCAL_PORT, PORT);
+	return rnic_access_reg(dev, rnic_cmd_try, RNIC_REG_PAOS, false, &paos, sizeof(paos)) == 0
+		       ? rnic_paos_reg_get(&paos, RNIC_PAOS_REG_ADMIN_STATUS)
+		       : 0;
+}
+
+/* As the driver before or the firmware has left it. */
 static void
 learn_status(struct rnic_dev *dev)
 {
-	struct rnic_paos_reg paos = { 0 };
-	uint64_t status;
+	const uint64_t status = query_status(dev);
 
-	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_LOCAL_PORT, PORT);
-	if (rnic_access_reg(dev, rnic_cmd_try, RNIC_REG_PAOS, false, &paos, sizeof(paos)) != 0)
-		return;
 	/* There are others, which are not ours to set again. */
-	status = rnic_paos_reg_get(&paos, RNIC_PAOS_REG_ADMIN_STATUS);
 	if (status == RNIC_PORT_UP || status == RNIC_PORT_DOWN)
 		dev->port_status_found = (uint8_t)status;
 }
@@ -148,24 +156,6 @@ rnic_port_use(struct rnic_dev *dev)
 	return port_tolerate(dev, RIGHT_STATE, set_admin(dev, true, rnic_cmd_try));
 }
 
-/* Mb/s of the protocols of PTYS, by bit. */
-static const uint32_t ptys_speeds[32] = {
-	[0] = 1000,    [1] = 1000,   [2] = 10000,  [3] = 10000,	  [4] = 10000,	 [5] = 20000,
-	[6] = 40000,   [7] = 40000,  [8] = 56000,  [12] = 10000,  [13] = 10000,	 [14] = 10000,
-	[15] = 40000,  [16] = 40000, [18] = 50000, [20] = 100000, [21] = 100000, [22] = 100000,
-	[23] = 100000, [24] = 100,   [25] = 1000,  [26] = 10000,  [27] = 25000,	 [28] = 25000,
-	[29] = 25000,  [30] = 50000, [31] = 50000,
-};
-
-static const uint32_t ptys_ext_speeds[32] = {
-	[0] = 100,     [1] = 1000,    [3] = 5000,    [4] = 10000,   [5] = 40000,
-	[6] = 25000,   [7] = 50000,   [8] = 50000,   [9] = 100000,  [10] = 100000,
-	[11] = 100000, [12] = 200000, [13] = 200000, [14] = 200000, [15] = 400000,
-	[16] = 400000, [17] = 400000, [19] = 800000, [20] = 800000,
-};
-
-#define DATA_RATE_UNIT 100 /* Mb/s, of data_rate_oper */
-
 static int
 query_ptys(struct rnic_dev *dev, struct rnic_ptys_reg *ptys)
 {
@@ -175,17 +165,6 @@ query_ptys(struct rnic_dev *dev, struct rnic_ptys_reg *ptys)
 	return port_tolerate(
 		dev, RIGHT_SPEED,
 		rnic_access_reg(dev, rnic_cmd_try, RNIC_REG_PTYS, false, ptys, sizeof(*ptys)));
-}
-
-static uint32_t
-speeds_max(uint64_t protocols, const uint32_t speeds[32])
-{
-	uint32_t i, speed = 0;
-
-	for (i = 0; i < 32; i++)
-		if (protocols & UINT64_C(1) << i)
-			speed = RTE_MAX(speed, speeds[i]);
-	return speed;
 }
 
 static int
@@ -214,34 +193,20 @@ rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed)
 	if (!*up)
 		return 0;
 	rc = query_ptys(dev, &ptys);
-	if (rc != 0)
-		return rc;
-	*speed = speeds_max(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_EXT_ETH_PROTO_OPER),
-			    ptys_ext_speeds);
-	if (*speed == 0)
-		*speed = speeds_max(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_ETH_PROTO_OPER),
-				    ptys_speeds);
-	/* A protocol of a day to come: newer devices say the rate itself, too. */
-	if (*speed == 0)
-		*speed = DATA_RATE_UNIT *
-			 (uint32_t)rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_DATA_RATE_OPER);
-	return 0;
+	if (rc == 0)
+		*speed = rnic_protocol_now(&ptys).speed;
+	return rc;
 }
 
 int
-rnic_port_speeds(struct rnic_dev *dev, uint32_t speeds[RNIC_PORT_SPEEDS])
+rnic_port_speeds(struct rnic_dev *dev, uint32_t speeds[RNIC_PROTOCOLS])
 {
 	struct rnic_ptys_reg ptys;
-	uint64_t extended, protocols;
-	uint32_t i;
 	int rc = query_ptys(dev, &ptys);
 
-	extended = rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_EXT_ETH_PROTO_CAPABILITY);
-	protocols = rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_ETH_PROTO_CAPABILITY);
-	for (i = 0; i < 32; i++) {
-		speeds[i] = rc == 0 && extended >> i & 1 ? ptys_ext_speeds[i] : 0;
-		speeds[32 + i] = rc == 0 && protocols >> i & 1 ? ptys_speeds[i] : 0;
-	}
+	if (rc != 0)
+		ptys = (struct rnic_ptys_reg){ 0 };
+	rnic_protocol_speeds(&ptys, speeds);
 	return rc;
 }
 
@@ -584,17 +549,13 @@ port_mtu(struct rnic_dev *dev, uint16_t *mtu)
  * The vport's is what holds for this function, if it says one; the port's else. A port that keeps its own has the last word:
  * the vport may have taken what the port has not.
  */
-int
-rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu)
+static int
+effective_mtu(struct rnic_dev *dev, const struct rnic_nic_vport_context *context, uint16_t *mtu)
 {
-	struct rnic_nic_vport_context context;
+	const uint64_t bytes = rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_MTU);
 	uint16_t of_port;
-	uint64_t bytes;
-	int rc = query_context(dev, &context);
+	int rc;
 
-	if (rc != 0)
-		return rc;
-	bytes = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_MTU);
 	*mtu = (uint16_t)(bytes - RTE_MIN(bytes, (uint64_t)FRAME_OVERHEAD));
 	if (bytes != 0 && !(atomic_load(&dev->port_refused) & 1u << RIGHT_MTU))
 		return 0;
@@ -602,6 +563,37 @@ rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu)
 	if (bytes == 0 || of_port < *mtu)
 		*mtu = of_port;
 	return rc;
+}
+
+int
+rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu)
+{
+	struct rnic_nic_vport_context context;
+	int rc = query_context(dev, &context);
+
+	return rc == 0 ? effective_mtu(dev, &context, mtu) : rc;
+}
+
+int
+rnic_port_query(struct rnic_dev *dev, struct rnic_port_info *info)
+{
+	struct rnic_nic_vport_context context;
+	struct rnic_ptys_reg ptys;
+	int rc = query_vport_up(dev, &info->up);
+
+	info->protocol = (struct rnic_protocol){ 0 };
+	if (rc == 0 && info->up) {
+		rc = query_ptys(dev, &ptys);
+		info->protocol = rnic_protocol_now(&ptys);
+	}
+	info->off = rc == 0 && !info->up && query_status(dev) == RNIC_PORT_DOWN;
+	if (rc == 0)
+		rc = query_context(dev, &context);
+	if (rc != 0)
+		return rc;
+	info->qkey_violations = (uint16_t)rnic_nic_vport_context_get(
+		&context, RNIC_NIC_VPORT_CONTEXT_QKEY_VIOLATION_COUNTER);
+	return effective_mtu(dev, &context, &info->mtu);
 }
 
 int

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "object/protocol.h"
+
 struct rnic_dev;
 
 #define RNIC_PORT_COUNTERS 12 /* of the vport's frames, as in `ethtool -S` */
@@ -25,8 +27,16 @@ int rnic_port_use(struct rnic_dev *dev);
 /* Link state and speed in Mb/s (0 unknown). */
 int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);
 /* The speeds that it can have, in Mb/s; 0 where there is none. */
-#define RNIC_PORT_SPEEDS 64
-int rnic_port_speeds(struct rnic_dev *dev, uint32_t speeds[RNIC_PORT_SPEEDS]);
+int rnic_port_speeds(struct rnic_dev *dev, uint32_t speeds[RNIC_PROTOCOLS]);
+/* All of it that changes. */
+struct rnic_port_info {
+	struct rnic_protocol protocol; /* of a link that is up */
+	bool up;
+	bool off;		  /* it was told to have no link */
+	uint16_t mtu;		  /* L3, as rnic_port_mtu() */
+	uint16_t qkey_violations; /* datagrams that the device has dropped for their Q_Key */
+};
+int rnic_port_query(struct rnic_dev *dev, struct rnic_port_info *info);
 int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 /* Who has made something of the port's address, set and taken back (NULL) by bring-up; there is one. Returns 0 or -errno. */
 void rnic_port_on_mac(struct rnic_dev *dev, int (*follow)(struct rnic_dev *dev));

@@ -19,6 +19,7 @@
 #include "object/q_counter.h"
 #include "prm/caps.h"
 #include "prm/qp.h"
+#include "prm/queue.h"
 #include "prm/wqe.h"
 #include "rdma/ah.h"
 #include "rdma/context.h"
@@ -200,6 +201,66 @@ queue_limits(const struct rnic_dev *dev, struct rdmapmd_device_attr *attr)
 	attr->max_srq_sge = attr->max_recv_sge - RTE_MIN(attr->max_recv_sge, 1u);
 }
 
+/* Of products that no 32 bits hold. */
+static uint32_t
+cap_product(uint64_t a, uint64_t b)
+{
+	return (uint32_t)RTE_MIN(a * b, (uint64_t)UINT32_MAX);
+}
+
+static void
+datagram_limits(const struct rnic_dev *dev, struct rdmapmd_device_attr *attr)
+{
+	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_UD))
+		return;
+	attr->max_ah = INT32_MAX;
+	attr->max_mcast_qp_attach = (uint32_t)rnic_general_cap(dev, RNIC_GENERAL_CAP_MAX_QP_MCG);
+	if (attr->max_mcast_qp_attach > 0)
+		attr->max_mcast_grp = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_MCG);
+	attr->max_total_mcast_qp_attach =
+		cap_product(attr->max_mcast_grp, attr->max_mcast_qp_attach);
+}
+
+static uint32_t
+cap_flags(const struct rnic_dev *dev)
+{
+	static const struct {
+		enum rnic_general_cap_field field;
+		uint32_t flags;
+	} rows[] = {
+		{ RNIC_GENERAL_CAP_PKV, RDMAPMD_DEVICE_BAD_PKEY_CNTR },
+		{ RNIC_GENERAL_CAP_QKV, RDMAPMD_DEVICE_BAD_QKEY_CNTR },
+		{ RNIC_GENERAL_CAP_IMAICL,
+		  RDMAPMD_DEVICE_MEM_WINDOW | RDMAPMD_DEVICE_MEM_WINDOW_TYPE_2B },
+		{ RNIC_GENERAL_CAP_BLOCK_LB_MC, RDMAPMD_DEVICE_BLOCK_MULTICAST_LOOPBACK },
+	};
+	uint32_t flags = RDMAPMD_DEVICE_CURR_QP_STATE_MOD | RDMAPMD_DEVICE_PORT_ACTIVE_EVENT |
+			 RDMAPMD_DEVICE_RC_RNR_NAK_GEN;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(rows); i++)
+		if (rnic_general_cap(dev, rows[i].field))
+			flags |= rows[i].flags;
+	if (dev->system_image_guid != 0)
+		flags |= RDMAPMD_DEVICE_SYS_IMAGE_GUID;
+	return flags;
+}
+
+static uint32_t
+raw_packet_caps(const struct rnic_dev *dev)
+{
+	const struct rnic_ethernet_cap *cap = &dev->caps.ethernet;
+	uint32_t caps = 0;
+
+	if (rnic_ethernet_cap_get(cap, RNIC_ETHERNET_CAP_VLAN_CAP))
+		caps |= RDMAPMD_RAW_PACKET_CAP_CVLAN_STRIPPING;
+	if (rnic_ethernet_cap_get(cap, RNIC_ETHERNET_CAP_SCATTER_FCS))
+		caps |= RDMAPMD_RAW_PACKET_CAP_SCATTER_FCS;
+	if (rnic_ethernet_cap_get(cap, RNIC_ETHERNET_CAP_CSUM_CAP))
+		caps |= RDMAPMD_RAW_PACKET_CAP_IP_CSUM;
+	return caps;
+}
+
 static int
 device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 {
@@ -217,6 +278,10 @@ device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 		.max_pd = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_PD),
 		.max_mr = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_MKEY),
 		.num_comp_vectors = dev->rdma->vector_count,
+		.device_cap_flags = cap_flags(dev),
+		.raw_packet_caps = raw_packet_caps(dev),
+		.hca_core_clock =
+			(uint32_t)rnic_general_cap(dev, RNIC_GENERAL_CAP_DEVICE_FREQUENCY_KHZ),
 		.atomic_cap = atomic_cap(dev),
 		.max_pkeys = PKEYS,
 		.local_ca_ack_delay =
@@ -224,32 +289,52 @@ device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 		.phys_port_cnt = PORTS,
 	};
 	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%s", dev->fw_version);
+	/* A window is a key of its own. */
+	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_IMAICL))
+		attr->max_mw = attr->max_mr;
+	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_CQ_MODERATION)) {
+		attr->max_cq_count = (uint32_t)rnic_field_mask(RNIC_CQC_CQ_MAX_COUNT);
+		attr->max_cq_period = (uint32_t)rnic_field_mask(RNIC_CQC_CQ_PERIOD);
+	}
 	queue_limits(dev, attr);
+	datagram_limits(dev, attr);
+	attr->max_res_rd_atom = cap_product(attr->max_qp, attr->max_qp_rd_atom);
 	return 0;
+}
+
+static enum rdmapmd_phys_state
+phys_state(const struct rnic_port_info *port)
+{
+	if (port->up)
+		return RDMAPMD_PHYS_STATE_LINK_UP;
+	return port->off ? RDMAPMD_PHYS_STATE_DISABLED : RDMAPMD_PHYS_STATE_POLLING;
 }
 
 static int
 port_query(struct rdmapmd_context *context, uint8_t port_num, struct rdmapmd_port_attr *attr)
 {
 	struct rnic_dev *dev = rnic_rdma_dev(context);
-	uint16_t mtu = 0;
-	bool up = false;
-	int rc;
+	struct rnic_port_info port;
+	int rc = rnic_port_query(dev, &port);
 
 	RTE_SET_USED(port_num);
-	*attr = (struct rdmapmd_port_attr){
-		.max_mtu = rnic_path_mtu(dev->max_mtu),
-		.max_msg_sz = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_MSG),
-		.gid_tbl_len = rnic_gid_count(dev),
-		.pkey_tbl_len = PKEYS,
-	};
-	rc = rnic_port_link(dev, &up, &attr->active_speed);
-	if (rc == 0)
-		rc = rnic_port_mtu(dev, &mtu);
 	if (rc != 0)
 		return rc;
-	attr->state = up ? RDMAPMD_PORT_ACTIVE : RDMAPMD_PORT_DOWN;
-	attr->active_mtu = rnic_path_mtu(mtu);
+	*attr = (struct rdmapmd_port_attr){
+		.state = port.up ? RDMAPMD_PORT_ACTIVE : RDMAPMD_PORT_DOWN,
+		.max_mtu = rnic_path_mtu(dev->max_mtu),
+		.active_mtu = rnic_path_mtu(port.mtu),
+		.phys_state = phys_state(&port),
+		.link_layer = RDMAPMD_LINK_LAYER_ETHERNET,
+		.active_speed = port.protocol.speed,
+		.max_msg_sz = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_MSG),
+		.gid_tbl_len = rnic_gid_count(dev),
+		.port_cap_flags = RDMAPMD_PORT_CAP_IP_BASED_GIDS,
+		.qkey_viol_cntr = port.qkey_violations,
+		.pkey_tbl_len = PKEYS,
+		.active_width = port.protocol.lanes,
+		.flags = RDMAPMD_PORT_GRH_REQUIRED,
+	};
 	memcpy(attr->mac, dev->mac, sizeof(attr->mac));
 	return 0;
 }
