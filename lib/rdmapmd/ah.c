@@ -151,9 +151,9 @@ read_header(const uint8_t bytes[RDMAPMD_GRH_BYTES], struct rdmapmd_ah_attr *path
 	return bytes[0] >> 4 == 6;
 }
 
-/* Where answers begin: at the address that was asked, or, of a group, at the first one of that protocol. */
+/* Where answers begin: at the address that was asked, or, of a group, at the first one of that protocol; in the same VLAN. */
 static int
-find_source(struct rdmapmd_context_object *context, const union rdmapmd_gid *to,
+find_source(struct rdmapmd_context_object *context, const union rdmapmd_gid *to, uint16_t vlan_id,
 	    struct rdmapmd_ah_attr *path)
 {
 	static const union rdmapmd_gid no_gid;
@@ -165,6 +165,8 @@ find_source(struct rdmapmd_context_object *context, const union rdmapmd_gid *to,
 		own = (struct rdmapmd_gid_entry){ 0 };
 		if (context->ops->gid_query(head, path->port_num, i, &own) != 0)
 			break;
+		if (own.vlan_id != vlan_id)
+			continue;
 		if (rdmapmd_gid_is_multicast(to)
 			    ? memcmp(&own.gid, &no_gid, sizeof(no_gid)) != 0 &&
 				      rdmapmd_gid_is_ipv4(&own.gid) == rdmapmd_gid_is_ipv4(to)
@@ -181,6 +183,7 @@ ah_answer(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, uint8_t
 	  const struct rdmapmd_wc *wc, const uint8_t *grh, struct rdmapmd_ah **result)
 {
 	struct rdmapmd_ah_attr path = { .hop_limit = 255, .sl = wc->sl & 7, .port_num = port_num };
+	const uint16_t vlan_id = wc->wc_flags & RDMAPMD_WC_WITH_VLAN ? wc->vlan_id : 0;
 	union rdmapmd_gid to;
 	const char *why = NULL;
 
@@ -188,7 +191,7 @@ ah_answer(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, uint8_t
 		why = "no such port_num";
 	else if (!(wc->wc_flags & RDMAPMD_WC_GRH) || !read_header(grh, &path, &to))
 		why = "there is no header before the datagram";
-	else if (find_source(context, &to, &path) != 0)
+	else if (find_source(context, &to, vlan_id, &path) != 0)
 		why = "the port has no address that the answer could begin at";
 	if (why == NULL)
 		return ah_create_in(context, pd, &path, result);

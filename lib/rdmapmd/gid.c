@@ -9,6 +9,8 @@
 #include "log_private.h"
 #include "object_private.h"
 
+#define VLAN_MAX 4094 /* the next one is reserved */
+
 static const union rdmapmd_gid no_gid;
 
 int
@@ -44,9 +46,9 @@ gid_complaint(const union rdmapmd_gid *gid)
 	return NULL;
 }
 
-int
-rdmapmd_gid_add(struct rdmapmd_context *head, uint8_t port_num, const union rdmapmd_gid *gid,
-		uint32_t *index)
+static int
+gid_add(struct rdmapmd_context *head, uint8_t port_num, const union rdmapmd_gid *gid,
+	uint16_t vlan_id, uint32_t *index)
 {
 	struct rdmapmd_object *object;
 	uint32_t answer = 0;
@@ -63,12 +65,27 @@ rdmapmd_gid_add(struct rdmapmd_context *head, uint8_t port_num, const union rdma
 	} else if (object->context->ops->gid_add == NULL) {
 		rc = -ENOTSUP;
 	} else {
-		rc = object->context->ops->gid_add(head, port_num, gid, &answer);
+		rc = object->context->ops->gid_add(head, port_num, gid, vlan_id, &answer);
 	}
 	if (rc == 0)
 		*index = answer;
 	rdmapmd_object_leave(object);
 	return rc;
+}
+
+int
+rdmapmd_gid_add(struct rdmapmd_context *head, uint8_t port_num, const union rdmapmd_gid *gid,
+		uint32_t *index)
+{
+	return gid_add(head, port_num, gid, 0, index);
+}
+
+int
+rdmapmd_gid_add_vlan(struct rdmapmd_context *head, uint8_t port_num, const union rdmapmd_gid *gid,
+		     uint16_t vlan_id, uint32_t *index)
+{
+	return vlan_id >= 1 && vlan_id <= VLAN_MAX ? gid_add(head, port_num, gid, vlan_id, index)
+						   : -EINVAL;
 }
 
 int

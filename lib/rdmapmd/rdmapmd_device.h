@@ -233,6 +233,7 @@ struct rdmapmd_gid_entry {
 	union rdmapmd_gid gid;		/**< the address */
 	enum rdmapmd_gid_type gid_type; /**< its packet format */
 	uint8_t mac[6];			/**< source MAC of its packets, in the order of the wire */
+	uint16_t vlan_id; /**< of the tag in its packets, 1 .. 4094; 0: they have none */
 };
 
 /**
@@ -350,6 +351,25 @@ __rte_experimental int rdmapmd_gid_query(struct rdmapmd_context *context, uint8_
  */
 __rte_experimental int rdmapmd_gid_add(struct rdmapmd_context *context, uint8_t port_num,
 				       const union rdmapmd_gid *gid, uint32_t *index);
+
+/**
+ * Add an address to a port, in a VLAN: packets from it have a tag of 802.1Q with that identifier and the path's sl as its priority,
+ * and those to it are taken with that identifier alone. The same address may be in several VLANs, and in none. Neighbours of its
+ * paths are asked in the VLAN, where all are on the link: gateways are of addresses without one. Otherwise as rdmapmd_gid_add().
+ *
+ * Threads: any. Blocks: for commands.
+ * Order:   as rdmapmd_gid_add().
+ *
+ * @param context  An open device.
+ * @param port_num 1 .. phys_port_cnt.
+ * @param gid      IPv6, or an IPv4 address mapped to it.
+ * @param vlan_id  1 .. 4094.
+ * @param index    Out: its index, for struct rdmapmd_ah_attr's sgid_index.
+ * @return As rdmapmd_gid_add(); -EINVAL also: no such VLAN; -EEXIST the port has it in that VLAN.
+ */
+__rte_experimental int rdmapmd_gid_add_vlan(struct rdmapmd_context *context, uint8_t port_num,
+					    const union rdmapmd_gid *gid, uint16_t vlan_id,
+					    uint32_t *index);
 
 /**
  * Remove an address from a port.

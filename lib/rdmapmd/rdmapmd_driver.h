@@ -252,9 +252,9 @@ struct rdmapmd_driver_ops {
 	/** -EINVAL beyond the table; an empty entry has a GID of zeros. */
 	int (*gid_query)(struct rdmapmd_context *context, uint8_t port_num, uint32_t index,
 			 struct rdmapmd_gid_entry *entry);
-	/** Optional: use any free entry. -EEXIST, -ENOSPC. The driver raises RDMAPMD_EVENT_GID_CHANGE. */
+	/** Optional: use any free entry; vlan_id 0: no VLAN. -EEXIST, -ENOSPC. The driver raises RDMAPMD_EVENT_GID_CHANGE. */
 	int (*gid_add)(struct rdmapmd_context *context, uint8_t port_num,
-		       const union rdmapmd_gid *gid, uint32_t *index);
+		       const union rdmapmd_gid *gid, uint16_t vlan_id, uint32_t *index);
 	/** Optional. -EINVAL, -ENODATA, -EPERM, -EBUSY: see rdmapmd_gid_del(). */
 	int (*gid_del)(struct rdmapmd_context *context, uint8_t port_num, uint32_t index);
 	/** An entry of a port's P_Key table, in host byte order. -EINVAL beyond the table. */

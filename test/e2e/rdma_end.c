@@ -345,6 +345,14 @@ rdma_end_counter(struct rdma_end *end, const char *name)
 }
 
 void
+rdma_end_address(struct rdma_end *end, const union rdmapmd_gid *gid, uint16_t vlan)
+{
+	uint32_t index;
+
+	assert_int_equal(rdmapmd_gid_add_vlan(end->context, PORT, gid, vlan, &index), 0);
+}
+
+void
 rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_answer *answer)
 {
 	switch (order->kind) {
@@ -373,6 +381,7 @@ rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_
 	case RDMA_ORDER_EVENT: answer->type = async_event(end); break;
 	case RDMA_ORDER_QUIET: answer->yes = quiet(end); break;
 	case RDMA_ORDER_COUNTER: answer->value = rdma_end_counter(end, order->counter); break;
+	case RDMA_ORDER_ADDRESS: rdma_end_address(end, &order->gid, order->vlan); break;
 	}
 }
 

@@ -88,6 +88,8 @@ bool rdma_end_has(const struct rdma_end *end, uint32_t at, uint32_t length, unsi
 
 /* A counter of its port, by its name. */
 uint64_t rdma_end_counter(struct rdma_end *end, const char *name);
+/* One more address, in a VLAN; at the end of the table. */
+void rdma_end_address(struct rdma_end *end, const union rdmapmd_gid *gid, uint16_t vlan);
 
 /* ---- The peer ---- */
 
@@ -112,10 +114,12 @@ struct rdma_order {
 		RDMA_ORDER_EVENT,   /* wait for an asynchronous one */
 		RDMA_ORDER_QUIET,   /* nothing comes for a while? */
 		RDMA_ORDER_COUNTER, /* how many of `counter`? */
+		RDMA_ORDER_ADDRESS, /* it has `gid` as well, in `vlan` */
 	} kind;
 	struct rdma_conf conf;
 	uint32_t qpn;
 	union rdmapmd_gid gid;
+	uint16_t vlan;
 	uint64_t seed;
 	uint64_t value; /* what RDMA_FROM begins with instead, unless it is 0 */
 	uint32_t length;

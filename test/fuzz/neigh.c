@@ -5,7 +5,7 @@
  *
  *   u8   what comes next: 0 .. 3 a frame: bit 0, the length of IPv6 is made that of the frame; bit 1, the checksum is made right
  *           u8 bytes, the frame
- *        4 a look-up: u8 the address. 5 time: u8, in quarters of a second. 6 no way. 7 a frame of our own: u8 of which kind
+ *        4 a look-up: u8 the address; bit 6, in a VLAN. 5 time: u8, in quarters of a second. 6 no way. 7 a frame of our own: u8 of which kind
  *   ... to the end
  */
 
@@ -19,6 +19,7 @@
 
 #define LENGTH	 1
 #define CHECKSUM 2
+#define VLAN	 5
 
 static struct rnic_neigh_table *table;
 static uint64_t now_us;
@@ -82,7 +83,7 @@ echo_check(const uint8_t *bytes, uint32_t count)
 	uint8_t reply[RNIC_NEIGH_READ_BYTES], own[16], again[RNIC_NEIGH_READ_BYTES];
 	const uint32_t length = rnic_neigh_build_echo(reply, mac, bytes, count, own);
 
-	must(length <= count);
+	must(length + (rnic_neigh_vlan(bytes, count) != 0 ? 4 : 0) <= count);
 	must(length == 0 || (memcmp(reply, bytes + 6, 6) == 0 && reply[54] == 129));
 	must(length == 0 || rnic_neigh_build_echo(again, mac, reply, length, own) == 0);
 }
@@ -118,11 +119,14 @@ ask_check(const struct rnic_neigh_ask *ask)
 {
 	uint8_t frame[RNIC_NEIGH_FRAME_BYTES];
 	struct rnic_neigh_message message;
-	const uint32_t count = rnic_neigh_build_request(frame, mac, ask->own, ask->target,
-							ask->alone ? ask->mac : NULL);
+	uint32_t count = rnic_neigh_build_request(frame, mac, ask->own, ask->target,
+						  ask->alone ? ask->mac : NULL);
 
+	count = rnic_neigh_tag(frame, count, ask->vlan);
+	must(count <= sizeof(frame));
 	must(rnic_neigh_parse(frame, count, &message) == RNIC_NEIGH_GOOD);
 	must(!message.answers && memcmp(message.target, ask->target, 16) == 0);
+	must(message.vlan == ask->vlan);
 }
 
 static void
@@ -133,11 +137,11 @@ look_up(uint8_t value)
 	bool asks;
 	int rc;
 
-	gid_of(value, gid);
+	gid_of(value & 0xbf, gid);
 	gid_of(value & 1, own);
 	own[15] = 0x77;
-	rc = rnic_neigh_table_find(table, gid, own, now_us, (value & 0x80) != 0, found, &ask,
-				   &asks);
+	rc = rnic_neigh_table_find(table, gid, (value & 0x40) != 0 ? VLAN : 0, own, now_us,
+				   (value & 0x80) != 0, found, &ask, &asks);
 	must(rc == 0 || rc == -EINPROGRESS || rc == -EHOSTUNREACH);
 	must(rc != 0 || (found[0] & 1) == 0);
 	if (asks)
@@ -231,7 +235,11 @@ seed_write(uint8_t value, bool probe)
 	seed_frame(&seed, frame, rnic_neigh_build_request(frame, mac, own, gid, to_mac));
 	frame[20] = 58;
 	frame[54] = 128;
-	seed_frame(&seed, frame, sizeof(frame));
+	seed_frame(&seed, frame, 86);
+	PUT(&seed, 4, (uint8_t)(value | 0x40));
+	seed_frame(
+		&seed, frame,
+		rnic_neigh_tag(frame, rnic_neigh_build_answer(frame, mac, gid, own, to_mac), VLAN));
 	PUT(&seed, 6, 7, value);
 	fuzz_seed_write(&seed, "%02x-%d", value, probe);
 }

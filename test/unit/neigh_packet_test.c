@@ -521,6 +521,58 @@ test_a_mac_of_another_size(void **state)
 	assert_int_equal(parse(bytes, count + 8, &message), RNIC_NEIGH_OPTION);
 }
 
+/* With a tag a frame says the same, of that VLAN; one for its priority alone is of none. */
+static void
+test_frames_in_a_vlan(void **state)
+{
+	static const char *const frames[] = { arp_request, solicitation, advertisement };
+	struct rnic_neigh_message plain, tagged;
+	uint8_t bytes[RNIC_NEIGH_READ_BYTES];
+	uint32_t count, i;
+
+	(void)state;
+	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		plain = good(frames[i]);
+		assert_int_equal(plain.vlan, 0);
+		count = bytes_of(frames[i], bytes);
+		assert_int_equal(rnic_neigh_tag(bytes, count, 0), count);
+		assert_int_equal(rnic_neigh_tag(bytes, count, 0xabc), count + 4);
+		assert_memory_equal(bytes + 12, "\x81\x00\x0a\xbc", 4);
+		assert_int_equal(parse(bytes, count + 4, &tagged), RNIC_NEIGH_GOOD);
+		assert_int_equal(tagged.vlan, 0xabc);
+		tagged.vlan = 0;
+		assert_memory_equal(&tagged, &plain, sizeof(plain));
+		/* Priority 7, drop eligible. */
+		bytes[14] = 0xf0;
+		bytes[15] = 0;
+		assert_int_equal(parse(bytes, count + 4, &tagged), RNIC_NEIGH_GOOD);
+		assert_int_equal(tagged.vlan, 0);
+	}
+	/* Not two of them. */
+	count = rnic_neigh_tag(bytes, count + 4, 5);
+	assert_int_equal(parse(bytes, count, &tagged), RNIC_NEIGH_OTHER);
+	assert_int_equal(parse(bytes, 16, &tagged), RNIC_NEIGH_OTHER);
+}
+
+static void
+test_an_echo_in_a_vlan(void **state)
+{
+	uint8_t bytes[RNIC_NEIGH_READ_BYTES], plain[RNIC_NEIGH_READ_BYTES],
+		reply[RNIC_NEIGH_READ_BYTES], own[16];
+	uint32_t count = echo_request(bytes), i;
+
+	(void)state;
+	mend_checksum(bytes);
+	assert_int_equal(rnic_neigh_build_echo(plain, mac1, bytes, count, own), count);
+	rnic_neigh_tag(bytes, count, 5);
+	/* The answer to the whole frame, without its tag. */
+	assert_int_equal(rnic_neigh_build_echo(reply, mac1, bytes, count + 4, own), count);
+	assert_memory_equal(reply, plain, count);
+	assert_memory_equal(own, six1, 16);
+	for (i = 0; i < count + 4; i++)
+		assert_int_equal(rnic_neigh_build_echo(reply, mac1, bytes, i, own), 0);
+}
+
 static void
 test_every_reason_has_words(void **state)
 {
@@ -552,6 +604,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_every_cut),
 	cmocka_unit_test(test_every_option),
 	cmocka_unit_test(test_a_mac_of_another_size),
+	cmocka_unit_test(test_frames_in_a_vlan),
+	cmocka_unit_test(test_an_echo_in_a_vlan),
 	cmocka_unit_test(test_every_reason_has_words),
 };
 

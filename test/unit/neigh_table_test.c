@@ -24,6 +24,7 @@ static const uint8_t mac1[6] = { 2, 0, 0, 0, 0, 1 }, mac2[6] = { 2, 0, 0, 0, 0, 
 static struct rnic_neigh_table *table;
 static struct rnic_neigh_ask ask;
 static uint8_t mac[6];
+static uint16_t vlan; /* that is looked in, and heard of */
 static uint64_t now;
 static bool asks;
 
@@ -35,6 +36,7 @@ setup(void **state)
 	assert_non_null(table);
 	/* Not long after the clock began, where what lies a minute back is before it. */
 	now = 5;
+	vlan = 0;
 	return 0;
 }
 
@@ -65,7 +67,8 @@ gid_of(uint32_t number)
 static int
 find(uint32_t number)
 {
-	return rnic_neigh_table_find(table, gid_of(number), own, now, false, mac, &ask, &asks);
+	return rnic_neigh_table_find(table, gid_of(number), vlan, own, now, false, mac, &ask,
+				     &asks);
 }
 
 static unsigned int
@@ -77,6 +80,7 @@ hear(uint32_t number, const uint8_t *from, bool answers, bool solicited, bool ov
 		.override = override,
 		.has_gid = true,
 		.has_mac = from != NULL,
+		.vlan = vlan,
 	};
 
 	memcpy(message.gid, gid_of(number), 16);
@@ -338,9 +342,9 @@ test_an_event_is_for_who_asked_for_one(void **state)
 
 	(void)state;
 	find(1);
-	rnic_neigh_table_find(table, gid_of(1), own, now, true, mac, &ask, &asks);
+	rnic_neigh_table_find(table, gid_of(1), vlan, own, now, true, mac, &ask, &asks);
 	assert_int_equal(answer(1, mac1), RNIC_NEIGH_WAITERS | RNIC_NEIGH_EVENT);
-	rnic_neigh_table_find(table, gid_of(2), own, now, true, mac, &ask, &asks);
+	rnic_neigh_table_find(table, gid_of(2), vlan, own, now, true, mac, &ask, &asks);
 	for (; rnic_neigh_table_busy(table); now += SECOND)
 		due(&news);
 	assert_int_equal(news, RNIC_NEIGH_WAITERS | RNIC_NEIGH_EVENT);
@@ -366,6 +370,28 @@ test_without_a_way_nobody_waits(void **state)
 	assert_true(asks);
 }
 
+/* Each asks and hears in its own. */
+static void
+test_the_same_address_in_two_vlans(void **state)
+{
+	(void)state;
+	assert_int_equal(find(1), -EINPROGRESS);
+	assert_int_equal(ask.vlan, 0);
+	vlan = 5;
+	assert_int_equal(find(1), -EINPROGRESS);
+	assert_true(asks);
+	assert_int_equal(ask.vlan, 5);
+	assert_int_equal(answer(1, mac1), RNIC_NEIGH_WAITERS);
+	assert_mac(1, mac1);
+	vlan = 0;
+	assert_int_equal(find(1), -EINPROGRESS);
+	assert_int_equal(answer(1, mac2), RNIC_NEIGH_WAITERS);
+	assert_mac(1, mac2);
+	vlan = 5;
+	assert_mac(1, mac1);
+	assert_int_equal(rnic_neigh_table_count(table), 2);
+}
+
 #define TABLE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
@@ -383,6 +409,7 @@ static const struct CMUnitTest tests[] = {
 	TABLE_TEST(test_who_is_waited_for_is_not_forgotten),
 	TABLE_TEST(test_an_event_is_for_who_asked_for_one),
 	TABLE_TEST(test_without_a_way_nobody_waits),
+	TABLE_TEST(test_the_same_address_in_two_vlans),
 };
 
 PLAIN_MAIN("neigh-table", tests)

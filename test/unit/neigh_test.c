@@ -71,7 +71,7 @@ assert_finds(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t expected
 {
 	uint8_t mac[6];
 
-	assert_int_equal(rnic_neigh_resolve(dev, gid, none, UINT32_MAX, mac), 0);
+	assert_int_equal(rnic_neigh_resolve(dev, gid, none, 0, UINT32_MAX, mac), 0);
 	assert_memory_equal(mac, expected, 6);
 }
 
@@ -91,15 +91,15 @@ test_without_a_link_it_does_not_wait(void **state)
 	uint8_t mac[6];
 
 	(void)state;
-	assert_int_equal(rnic_neigh_resolve(left, nobody, none, 1, mac), -ETIMEDOUT);
+	assert_int_equal(rnic_neigh_resolve(left, nobody, none, 0, 1, mac), -ETIMEDOUT);
 	assert_int_equal(rnic_port_set_admin(right, false), 0);
 	assert_true(UNIT_COMES(!has_link(left)));
-	assert_int_equal(rnic_neigh_resolve(left, four2, none, 1, mac), -EHOSTUNREACH);
-	assert_int_equal(rnic_neigh_resolve(left, nobody, none, UINT32_MAX, mac), -EHOSTUNREACH);
+	assert_int_equal(rnic_neigh_resolve(left, four2, none, 0, 1, mac), -EHOSTUNREACH);
+	assert_int_equal(rnic_neigh_resolve(left, nobody, none, 0, UINT32_MAX, mac), -EHOSTUNREACH);
 	/* What is known stays known. */
 	assert_int_equal(rnic_port_set_admin(right, true), 0);
 	assert_true(UNIT_COMES(has_link(left)));
-	assert_true(UNIT_COMES(rnic_neigh_resolve(left, four2, none, UINT32_MAX, mac) == 0));
+	assert_true(UNIT_COMES(rnic_neigh_resolve(left, four2, none, 0, UINT32_MAX, mac) == 0));
 	assert_int_equal(rnic_port_set_admin(right, false), 0);
 	assert_true(UNIT_COMES(!has_link(left)));
 	assert_finds(left, four2, right->mac);
@@ -126,7 +126,7 @@ test_queues_in_error_are_mended(void **state)
 
 	(void)state;
 	queue_break(right);
-	assert_true(UNIT_COMES(rnic_neigh_resolve(left, four2, none, UINT32_MAX, mac) == 0));
+	assert_true(UNIT_COMES(rnic_neigh_resolve(left, four2, none, 0, UINT32_MAX, mac) == 0));
 	assert_memory_equal(mac, right->mac, 6);
 }
 
@@ -138,8 +138,8 @@ test_tries_need_no_health_watch(void **state)
 
 	(void)state;
 	rnic_control_watch(left, false);
-	assert_int_equal(rnic_neigh_resolve(left, nobody, none, 0, mac), -EINPROGRESS);
-	assert_true(UNIT_COMES(rnic_neigh_resolve(left, nobody, none, 0, mac) == -EHOSTUNREACH));
+	assert_int_equal(rnic_neigh_resolve(left, nobody, none, 0, 0, mac), -EINPROGRESS);
+	assert_true(UNIT_COMES(rnic_neigh_resolve(left, nobody, none, 0, 0, mac) == -EHOSTUNREACH));
 	rnic_control_watch(left, true);
 }
 
@@ -153,7 +153,7 @@ test_another_mac_is_announced(void **state)
 	assert_finds(left, four2, right->mac);
 	assert_int_equal(rnic_port_set_mac(right, other), 0);
 	assert_int_equal(rnic_port_follow_mac(right), 0);
-	assert_true(UNIT_COMES(rnic_neigh_resolve(left, four2, none, 0, mac) == 0 &&
+	assert_true(UNIT_COMES(rnic_neigh_resolve(left, four2, none, 0, 0, mac) == 0 &&
 			       memcmp(mac, other, 6) == 0));
 }
 
@@ -176,9 +176,37 @@ test_an_address_that_went_is_not_answered(void **state)
 	assert_int_equal(rnic_gid_add(right, &next, &index), 0);
 	assert_finds(left, next.raw, right->mac);
 	/* Another one is answered behind it. */
-	assert_int_equal(rnic_neigh_resolve(left, gone, none, 0, mac), -EINPROGRESS);
+	assert_int_equal(rnic_neigh_resolve(left, gone, none, 0, 0, mac), -EINPROGRESS);
 	assert_finds(left, six2, right->mac);
-	assert_int_equal(rnic_neigh_resolve(left, gone, none, 0, mac), -EINPROGRESS);
+	assert_int_equal(rnic_neigh_resolve(left, gone, none, 0, 0, mac), -EINPROGRESS);
+}
+
+/* They ask and answer there, with its tag; who has an address elsewhere does not hear of it. */
+static void
+test_ports_find_each_other_in_a_vlan(void **state)
+{
+	static const union rdmapmd_gid here = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 20 } };
+	static const union rdmapmd_gid there = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 21 } };
+	static const union rdmapmd_gid here6 = { { 0x20, 1, 0xd, 0xb8, [15] = 20 } };
+	static const union rdmapmd_gid there6 = { { 0x20, 1, 0xd, 0xb8, [15] = 21 } };
+	uint8_t mac[6];
+	uint32_t index;
+
+	(void)state;
+	assert_int_equal(rnic_gid_add_vlan(left, &here, 5, &index), 0);
+	assert_int_equal(rnic_gid_add_vlan(right, &there, 5, &index), 0);
+	assert_int_equal(rnic_gid_add_vlan(left, &here6, 5, &index), 0);
+	assert_int_equal(rnic_gid_add_vlan(right, &there6, 5, &index), 0);
+	assert_int_equal(rnic_neigh_resolve(left, there.raw, none, 5, UINT32_MAX, mac), 0);
+	assert_memory_equal(mac, right->mac, 6);
+	assert_int_equal(rnic_neigh_resolve(left, there6.raw, none, 5, UINT32_MAX, mac), 0);
+	assert_memory_equal(mac, right->mac, 6);
+	/* Each answer has come before this one, and there is none. */
+	assert_int_equal(rnic_neigh_resolve(left, there.raw, none, 0, 0, mac), -EINPROGRESS);
+	assert_int_equal(rnic_neigh_resolve(left, four2, none, 5, 0, mac), -EINPROGRESS);
+	assert_finds(left, four2, right->mac);
+	assert_int_equal(rnic_neigh_resolve(left, there.raw, none, 0, 0, mac), -EINPROGRESS);
+	assert_int_equal(rnic_neigh_resolve(left, four2, none, 5, 0, mac), -EINPROGRESS);
 }
 
 /* ---- Alone ---- */
@@ -197,7 +225,7 @@ test_a_port_for_ethernet_has_none_of_it(void **state)
 	rnic_dev_close(dev);
 	/* Who looks for an address needs it, too. */
 	dev = device_open(UNIT_DEVICE, "");
-	(void)rnic_neigh_resolve(dev, nobody, none, 0, (uint8_t[6]){ 0 });
+	(void)rnic_neigh_resolve(dev, nobody, none, 0, 0, (uint8_t[6]){ 0 });
 	assert_true(dev->neigh_rules.up);
 	rnic_dev_close(dev);
 }
@@ -210,7 +238,7 @@ test_a_card_that_forwards_to_one_place_resolves_none(void **state)
 
 	(void)state;
 	assert_false(dev->neigh_rules.up);
-	assert_int_equal(rnic_neigh_resolve(dev, four2, none, UINT32_MAX, mac), -EHOSTUNREACH);
+	assert_int_equal(rnic_neigh_resolve(dev, four2, none, 0, UINT32_MAX, mac), -EHOSTUNREACH);
 	rnic_dev_close(dev);
 }
 
@@ -240,7 +268,7 @@ test_a_device_that_refuses_has_none_of_it(void **state)
 		assert_int_equal(rnic_gid_add(dev, &gid, &index), 0);
 		assert_false(dev->neigh_rules.up);
 		assert_int_equal(unit_objects(dev), objects);
-		assert_int_equal(rnic_neigh_resolve(dev, four2, none, UINT32_MAX, mac),
+		assert_int_equal(rnic_neigh_resolve(dev, four2, none, 0, UINT32_MAX, mac),
 				 -EHOSTUNREACH);
 		unit_refuse_nothing(dev);
 		rnic_dev_close(dev);
@@ -271,6 +299,7 @@ static const struct CMUnitTest tests[] = {
 	PAIR_TEST(test_tries_need_no_health_watch),
 	PAIR_TEST(test_another_mac_is_announced),
 	PAIR_TEST(test_an_address_that_went_is_not_answered),
+	PAIR_TEST(test_ports_find_each_other_in_a_vlan),
 	UNIT_TEST(test_a_port_for_ethernet_has_none_of_it),
 	UNIT_TEST(test_a_card_that_forwards_to_one_place_resolves_none),
 	UNIT_TEST(test_a_device_that_refuses_has_none_of_it),

@@ -290,18 +290,20 @@ rnic_neigh_down(struct rnic_dev *dev)
 }
 
 void
-rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], bool lazy)
+rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan, bool lazy)
 {
 	(void)dev;
 	(void)gid;
+	(void)vlan;
 	commands_neighbours += !lazy;
 }
 
 void
-rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16])
+rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan)
 {
 	(void)dev;
 	(void)gid;
+	(void)vlan;
 }
 
 void
@@ -312,9 +314,10 @@ rnic_neigh_follow_mac(struct rnic_dev *dev)
 
 int
 rnic_neigh_resolve(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t own[16],
-		   uint32_t timeout_ms, uint8_t mac[6])
+		   uint16_t vlan, uint32_t timeout_ms, uint8_t mac[6])
 {
 	(void)dev;
+	(void)vlan;
 	(void)gid;
 	(void)own;
 	(void)timeout_ms;

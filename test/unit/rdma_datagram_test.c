@@ -159,6 +159,25 @@ test_the_way_back_by_ipv6(void **state)
 	assert_int_equal(set->fake->ah.port_num, 2);
 }
 
+/* The same address stands in the table twice: it is told which VLAN it came from. */
+static void
+test_the_way_back_into_a_vlan(void **state)
+{
+	struct rdmapmd_wc wc = { .wc_flags = RDMAPMD_WC_GRH | RDMAPMD_WC_WITH_VLAN, .vlan_id = 5 };
+	struct fake_set *set = *state;
+	struct rdmapmd_ah *ah;
+
+	memcpy(set->fake->gids[2].gid.raw, ipv6_header + 24, 16);
+	memcpy(set->fake->gids[3].gid.raw, ipv6_header + 24, 16);
+	assert_int_equal(rdmapmd_ah_from_wc(set->pd, 2, &wc, ipv6_header, &ah), -EINVAL);
+	set->fake->gids[3].vlan_id = 5;
+	assert_int_equal(rdmapmd_ah_from_wc(set->pd, 2, &wc, ipv6_header, &ah), 0);
+	assert_int_equal(set->fake->ah.sgid_index, 3);
+	wc.wc_flags = RDMAPMD_WC_GRH;
+	assert_int_equal(rdmapmd_ah_from_wc(set->pd, 2, &wc, ipv6_header, &ah), 0);
+	assert_int_equal(set->fake->ah.sgid_index, 2);
+}
+
 /* A group is nobody's source: the port's first address of that protocol is. */
 static void
 test_the_way_back_from_a_group(void **state)
@@ -427,6 +446,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_the_macs_of_groups),
 	TEST(test_the_way_back_by_ipv4),
 	TEST(test_the_way_back_by_ipv6),
+	TEST(test_the_way_back_into_a_vlan),
 	TEST(test_the_way_back_from_a_group),
 	TEST(test_no_way_back),
 	TEST(test_types),

@@ -318,6 +318,13 @@ test_addresses_of_a_port(void **state)
 	assert_int_equal(index, 3);
 	assert_int_equal(rdmapmd_gid_query(set->context, 1, 3, &entry), 0);
 	assert_memory_equal(&entry.gid, &good, sizeof(good));
+	assert_int_equal(entry.vlan_id, 0);
+	assert_int_equal(rdmapmd_gid_add_vlan(set->context, 1, &good, 0, &index), -EINVAL);
+	assert_int_equal(rdmapmd_gid_add_vlan(set->context, 1, &good, 4095, &index), -EINVAL);
+	assert_int_equal(rdmapmd_gid_add_vlan(set->context, 1, &bad[1], 5, &index), -EINVAL);
+	assert_int_equal(rdmapmd_gid_add_vlan(set->context, 1, &good, 4094, &index), 0);
+	assert_int_equal(rdmapmd_gid_query(set->context, 1, 3, &entry), 0);
+	assert_int_equal(entry.vlan_id, 4094);
 	assert_int_equal(rdmapmd_gid_del(set->context, 0, 3), -EINVAL);
 	assert_int_equal(rdmapmd_gid_del(NULL, 1, 3), -EINVAL);
 	assert_int_equal(rdmapmd_gid_del(set->context, 1, 3), 0);

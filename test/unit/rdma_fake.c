@@ -117,11 +117,12 @@ gid_query(struct rdmapmd_context *context, uint8_t port_num, uint32_t index,
 
 static int
 gid_add(struct rdmapmd_context *context, uint8_t port_num, const union rdmapmd_gid *gid,
-	uint32_t *index)
+	uint16_t vlan_id, uint32_t *index)
 {
 	(void)port_num;
 	*index = 3;
 	RECORD(fake_of(context), gids[3].gid, *gid);
+	RECORD(fake_of(context), gids[3].vlan_id, vlan_id);
 	return called(fake_of(context), "gid_add");
 }
 

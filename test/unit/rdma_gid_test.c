@@ -199,6 +199,32 @@ test_own_addresses_are_resolved(void **state)
 	assert_memory_equal(ah.dmac, world->dev.mac, sizeof(ah.dmac));
 }
 
+/* An address in a VLAN is not the one without; it is resolved for paths in the same VLAN alone. */
+static void
+test_addresses_in_a_vlan(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_ah_attr ah = { .dgid = first };
+	uint32_t index;
+
+	assert_int_equal(rnic_gids_setup(&world->dev), 0);
+	assert_int_equal(rnic_gid_add(&world->dev, &first, &index), 0);
+	assert_int_equal(rnic_gid_add_vlan(&world->dev, &first, 0xabc, &index), 0);
+	assert_int_equal(index, 2);
+	rings_assert_bytes(commands[commands_count - 1].in + 8 + 24, "1abc0211 22334455");
+	assert_int_equal(rnic_gid_add_vlan(&world->dev, &first, 0xabc, &index), -EEXIST);
+	assert_int_equal(rnic_gid_add_vlan(&world->dev, &second, 0xabc, &index), 0);
+	assert_int_equal(rnic_gid_del(&world->dev, 1), 0);
+	ah.sgid_index = 0;
+	assert_int_equal(rnic_gid_resolve(&world->dev, &ah, 0), -EHOSTUNREACH);
+	ah.sgid_index = 3;
+	assert_int_equal(rnic_gid_resolve(&world->dev, &ah, 0), 0);
+	/* It stays there when the MAC changes. */
+	world->dev.mac[5] = 0x66;
+	assert_int_equal(world->dev.follow_mac(&world->dev), 0);
+	rings_assert_bytes(commands[commands_count - 1].in + 8 + 24, "1abc0211 22334466");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, commands_setup_bare, commands_teardown)
 
 static const struct CMUnitTest tests[] = {
@@ -211,6 +237,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_a_refused_address_is_not_there),
 	TEST(test_addresses_follow_the_mac),
 	TEST(test_own_addresses_are_resolved),
+	TEST(test_addresses_in_a_vlan),
 };
 
 PLAIN_MAIN("rdma_gid", tests)

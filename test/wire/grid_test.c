@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * RDMA between two processes, each with an end of a cable: every operation in sizes around each border, over IPv4 and IPv6, with
- * each path MTU that the cable has room for; and a stream of all of them over wires that lose, double, swap and damage frames.
+ * RDMA between two processes, each with an end of a cable: every operation in sizes around each border, over IPv4 and IPv6, in a
+ * VLAN and in none, with each path MTU that the cable has room for; and a stream of all of them over wires that lose, double, swap and damage frames.
  * All data is checked, at both ends.
  *
  *   wire_grid sizes|faults|lossy OWN_DEVARGS PEER_DEVARGS
@@ -19,7 +19,8 @@
 #define SLOT	  (512u << 10) /* of a message, at either end */
 #define SLOTS	  12u
 #define IMMEDIATE RTE_BE32(0x0a0b0c0d)
-#define ADDRESSES 3u /* link-local; IPv4, IPv6: of ip= */
+#define IN_VLANS  3u /* link-local; IPv4, IPv6: of ip=; then those in VLANs */
+#define ADDRESSES 5u
 
 static struct rdma_end own;
 static struct rdma_peer peer;
@@ -67,9 +68,12 @@ meet(const struct path *path)
 	order.kind = RDMA_ORDER_CONNECT;
 	order.gid = entry.gid;
 	order.qpn = own.qp->qp_num;
-	memcpy(order.conf.dmac, own.mac, sizeof(own.mac));
+	/* In VLANs the drivers find each other. */
+	if (path->address < IN_VLANS) {
+		memcpy(order.conf.dmac, own.mac, sizeof(own.mac));
+		memcpy(conf.dmac, there.mac, sizeof(there.mac));
+	}
 	ask(order);
-	memcpy(conf.dmac, there.mac, sizeof(there.mac));
 	rdma_connect_to(own.qp, there.qpn, &there.gid, &conf);
 	return there;
 }
@@ -356,6 +360,32 @@ open_ends(void **unused)
 	return 0;
 }
 
+/* Both have more addresses: behind those of ip=, in this order. */
+static int
+open_ends_with_vlans(void **unused)
+{
+	static const struct {
+		union rdmapmd_gid gid;
+		uint16_t vlan;
+	} addresses[] = {
+		{ { { [10] = 0xff, [11] = 0xff, 10, 78, 0, 0 } }, 5 },
+		{ { { 0xfd, 0x78 } }, 4094 },
+	};
+	struct rdma_order order = { .kind = RDMA_ORDER_ADDRESS };
+	unsigned int i;
+
+	open_ends(unused);
+	for (i = 0; i < RTE_DIM(addresses); i++) {
+		order.gid = addresses[i].gid;
+		order.vlan = addresses[i].vlan;
+		order.gid.raw[15] = 2;
+		ask(order);
+		order.gid.raw[15] = 1;
+		rdma_end_address(&own, &order.gid, order.vlan);
+	}
+	return 0;
+}
+
 static int
 close_ends(void **unused)
 {
@@ -372,12 +402,14 @@ run(const char *what)
 		{ "link-local", test_sizes, NULL, NULL, (void *)0 },
 		{ "IPv4", test_sizes, NULL, NULL, (void *)1 },
 		{ "IPv6", test_sizes, NULL, NULL, (void *)2 },
+		{ "IPv4 in a VLAN", test_sizes, NULL, NULL, (void *)3 },
+		{ "IPv6 in a VLAN", test_sizes, NULL, NULL, (void *)4 },
 	};
 	const struct CMUnitTest faults[] = { cmocka_unit_test(test_everything_arrives) };
 	const struct CMUnitTest lossy[] = { cmocka_unit_test(test_what_completes_is_right) };
 
 	if (strcmp(what, "sizes") == 0)
-		return cmocka_run_group_tests(sizes, open_ends, close_ends);
+		return cmocka_run_group_tests(sizes, open_ends_with_vlans, close_ends);
 	if (strcmp(what, "faults") == 0)
 		return cmocka_run_group_tests(faults, open_ends, close_ends);
 	return cmocka_run_group_tests(lossy, open_ends, close_ends);

@@ -19,9 +19,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/ethernet.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <netinet/icmp6.h>
-#include <netpacket/packet.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -38,6 +38,9 @@
 #define NOBODY4	    "192.0.2.77"
 #define NOBODY6	    "2001:db8::77"
 #define GATEWAY4    "192.0.2.254"
+#define VLAN	    5
+#define VLAN_OWN4   "198.18.5.1"
+#define VLAN_PEER4  "198.18.5.2"
 #define GATEWAY6    "2001:db8::fe"
 #define PATIENCE_MS 60000
 #define FORGED	    100000u
@@ -337,6 +340,113 @@ test_an_address_is_announced_answered_and_taken_away(void **state)
 	assert_answered(OWN4);
 }
 
+/* ---- In a VLAN, of which this kernel need know nothing: the test is the neighbour ---- */
+
+/* The next ARP frame of the driver's that is in the VLAN; the kernel takes the tag out, and tells of it. */
+static void
+vlan_arp_next(uint8_t frame[256])
+{
+	struct pollfd fd = { .fd = packets, .events = POLLIN };
+	struct tpacket_auxdata aux;
+
+	do {
+		union {
+			struct cmsghdr header;
+			uint8_t room[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+		} control;
+		struct iovec iov = { frame, 256 };
+		struct msghdr message = { .msg_iov = &iov,
+					  .msg_iovlen = 1,
+					  .msg_control = &control,
+					  .msg_controllen = sizeof(control) };
+
+		assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
+		assert_true(recvmsg(packets, &message, 0) >= 42);
+		assert_non_null(CMSG_FIRSTHDR(&message));
+		memcpy(&aux, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(aux));
+	} while (!(aux.tp_status & TP_STATUS_VLAN_VALID) || (aux.tp_vlan_tci & 0xfff) != VLAN ||
+		 frame[12] != 8 || frame[13] != 6 || memcmp(frame + 6, own_mac, 6) != 0);
+}
+
+static void
+vlan_frame_send(const uint8_t *frame, size_t bytes)
+{
+	static const uint8_t tag[4] = { 0x81, 0, 0, VLAN };
+	uint8_t tagged[256];
+
+	memcpy(tagged, frame, 12);
+	memcpy(tagged + 12, tag, 4);
+	memcpy(tagged + 16, frame + 12, bytes - 12);
+	frame_send(tagged, bytes + 4);
+}
+
+static uint32_t
+vlan_address_add(const char *address)
+{
+	const union rdmapmd_gid gid = gid_of(address);
+	uint32_t index;
+
+	assert_int_equal(rdmapmd_gid_add_vlan(context, 1, &gid, VLAN, &index), 0);
+	return index;
+}
+
+static void
+test_an_address_in_a_vlan_is_announced_and_answered_there(void **state)
+{
+	uint8_t frame[256], request[42], other[42];
+	uint32_t index;
+
+	(void)state;
+	frames_forget();
+	index = vlan_address_add(VLAN_OWN4);
+	vlan_arp_next(frame);
+	assert_int_equal(frame[21], 1);
+	assert_memory_equal(frame + 28, frame + 38, 4);
+	/* Without the tag nobody is there: what comes next is the answer to another. */
+	arp_make(other, 1, kernel_mac, KERNEL4, OWN4);
+	arp_make(request, 1, kernel_mac, VLAN_PEER4, VLAN_OWN4);
+	frame_send(request, sizeof(request));
+	frame_send(other, sizeof(other));
+	do {
+		assert_true(frame_next(frame) > 0);
+	} while (frame[13] != 6 || frame[21] != 2);
+	assert_memory_equal(frame + 28, other + 38, 4);
+	vlan_frame_send(request, sizeof(request));
+	vlan_arp_next(frame);
+	assert_int_equal(frame[21], 2);
+	assert_memory_equal(frame + 28, request + 38, 4);
+	assert_memory_equal(frame + 22, own_mac, 6);
+	assert_int_equal(rdmapmd_gid_del(context, 1, index), 0);
+}
+
+/* An answer without the tag is another neighbour's. */
+static void
+test_a_neighbour_in_a_vlan_is_asked_there(void **state)
+{
+	static const uint8_t mac[6] = { 2, 0, 0, 0, 5, 5 }, other[6] = { 2, 0, 0, 0, 6, 6 };
+	struct rdmapmd_ah_attr ah = { .port_num = 1, .dgid = gid_of(VLAN_PEER4) };
+	uint8_t frame[256], answer[42];
+
+	(void)state;
+	frames_forget();
+	ah.sgid_index = (uint8_t)vlan_address_add(VLAN_OWN4);
+	assert_int_equal(rdmapmd_resolve(context, &ah, 0), -EINPROGRESS);
+	do {
+		vlan_arp_next(frame);
+	} while (memcmp(frame + 28, frame + 38, 4) == 0);
+	arp_make(answer, 1, kernel_mac, VLAN_OWN4, VLAN_PEER4);
+	assert_memory_equal(frame + 38, answer + 38, 4);
+	arp_make(answer, 2, other, VLAN_PEER4, VLAN_OWN4);
+	frame_send(answer, sizeof(answer));
+	assert_answered(OWN4);
+	assert_int_equal(rdmapmd_resolve(context, &ah, 0), -EINPROGRESS);
+	arp_make(answer, 2, mac, VLAN_PEER4, VLAN_OWN4);
+	vlan_frame_send(answer, sizeof(answer));
+	assert_int_equal(rdmapmd_resolve(context, &ah, RDMAPMD_RESOLVE_WAIT), 0);
+	assert_memory_equal(ah.dmac, mac, 6);
+	assert_int_equal(rdmapmd_gid_del(context, 1, ah.sgid_index), 0);
+}
+
 /* ---- Forgeries ---- */
 
 /* A good answer with another MAC for the kernel's address, and one thing wrong; or for an address that nobody has asked for. */
@@ -478,6 +588,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_the_kernel_is_answered_as_arping_is),
 	cmocka_unit_test(test_the_kernels_echo_is_answered),
 	cmocka_unit_test(test_an_address_is_announced_answered_and_taken_away),
+	cmocka_unit_test(test_an_address_in_a_vlan_is_announced_and_answered_there),
+	cmocka_unit_test(test_a_neighbour_in_a_vlan_is_asked_there),
 	cmocka_unit_test(test_forged_frames_change_no_entry),
 	cmocka_unit_test(test_an_application_sees_every_frame),
 	cmocka_unit_test(test_what_is_for_another_mac_is_not_answered),
@@ -488,6 +600,7 @@ kernel_prepare(void)
 {
 	struct sockaddr_ll all = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	unsigned int m[6] = { 0 }, i;
+	const int yes = 1;
 	FILE *f = popen("ip -o link show vb | sed 's/.*link.ether //; s/ .*//'", "r");
 
 	assert_non_null(f);
@@ -502,6 +615,7 @@ kernel_prepare(void)
 	    "ip -6 addr add " GATEWAY6 "/64 dev vb nodad");
 	packets = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
 	all.sll_ifindex = (int)if_nametoindex("vb");
+	assert_int_equal(setsockopt(packets, SOL_PACKET, PACKET_AUXDATA, &yes, sizeof(yes)), 0);
 	assert_int_equal(bind(packets, (struct sockaddr *)&all, sizeof(all)), 0);
 }
 

@@ -123,7 +123,7 @@ int
 rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *data)
 {
 	static const union rdmapmd_gid none;
-	char address[INET6_ADDRSTRLEN], index_text[16];
+	char address[INET6_ADDRSTRLEN + sizeof(" vlan 4094")], index_text[16];
 	struct rdmapmd_gid_entry entry;
 	struct rdmapmd_port_attr port;
 	struct rdmapmd_context context;
@@ -144,6 +144,9 @@ rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *da
 			inet_ntop(AF_INET, entry.gid.raw + 12, address, sizeof(address));
 		else
 			inet_ntop(AF_INET6, entry.gid.raw, address, sizeof(address));
+		if (entry.vlan_id != 0)
+			snprintf(address + strlen(address), sizeof(" vlan 4094"), " vlan %u",
+				 entry.vlan_id & 0xfffu);
 		rte_tel_data_add_dict_string(data, index_text, address);
 	}
 	context_leave(&context);

@@ -141,7 +141,7 @@ struct rnic_dev {
 	} qp_steering;
 
 	/* steering/neigh_rules.c: frames of neighbours, in front of all others */
-#define RNIC_NEIGH_RULES 3
+#define RNIC_NEIGH_RULES 5
 	struct rnic_neigh_rules {
 		pthread_mutex_t lock;
 		struct rnic_neigh_rules_table {

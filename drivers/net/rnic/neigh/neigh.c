@@ -41,6 +41,7 @@ enum condition {
 
 struct own {
 	uint8_t gid[16];
+	uint16_t vlan;
 	bool has_group; /* the port lets its group in */
 };
 
@@ -85,31 +86,38 @@ is_up(struct rnic_neigh *neigh)
 
 /* What there is no room for is lost, as it may be on the wire. */
 static void
+frame_send(struct rnic_neigh *neigh, uint8_t *frame, uint32_t bytes, uint16_t vlan)
+{
+	bytes = rnic_neigh_tag(frame, bytes, vlan);
+	(void)rnic_neigh_queues_send(&neigh->queues, frame, bytes);
+}
+
+static void
 send_ask(struct rnic_neigh *neigh, const struct rnic_neigh_ask *ask)
 {
 	uint8_t frame[RNIC_NEIGH_FRAME_BYTES];
 	const uint32_t bytes = rnic_neigh_build_request(frame, neigh->mac, ask->own, ask->target,
 							ask->alone ? ask->mac : NULL);
 
-	(void)rnic_neigh_queues_send(&neigh->queues, frame, bytes);
+	frame_send(neigh, frame, bytes, ask->vlan);
 }
 
 static void
-send_announcement(struct rnic_neigh *neigh, const uint8_t gid[16])
+send_announcement(struct rnic_neigh *neigh, const uint8_t gid[16], uint16_t vlan)
 {
 	uint8_t frame[RNIC_NEIGH_FRAME_BYTES];
 	const uint32_t bytes = rnic_neigh_build_announcement(frame, neigh->mac, gid);
 
-	(void)rnic_neigh_queues_send(&neigh->queues, frame, bytes);
+	frame_send(neigh, frame, bytes, vlan);
 }
 
 static struct own *
-own_find(struct rnic_neigh *neigh, const uint8_t gid[16])
+own_find(struct rnic_neigh *neigh, const uint8_t gid[16], uint16_t vlan)
 {
 	uint32_t i;
 
 	for (i = 0; i < neigh->own_count; i++)
-		if (same_gid(neigh->own[i].gid, gid))
+		if (neigh->own[i].vlan == vlan && same_gid(neigh->own[i].gid, gid))
 			return &neigh->own[i];
 	return NULL;
 }
@@ -127,7 +135,7 @@ send_answer(struct rnic_neigh *neigh, const struct rnic_neigh_message *message,
 	bytes = rnic_neigh_build_answer(frame, neigh->mac, message->target,
 					message->has_gid ? message->gid : nobody,
 					message->has_mac ? message->mac : from);
-	(void)rnic_neigh_queues_send(&neigh->queues, frame, bytes);
+	frame_send(neigh, frame, bytes, message->vlan);
 }
 
 /* Of one received frame, and what came of it: enum rnic_neigh_news. */
@@ -140,11 +148,13 @@ struct hearing {
 static void
 send_echo(struct rnic_neigh *neigh, const uint8_t *frame, uint32_t bytes)
 {
+	const uint16_t vlan = rnic_neigh_vlan(frame, bytes);
 	uint8_t reply[RNIC_NEIGH_READ_BYTES], own[16];
 
+	/* With its tag it has as many bytes as the request. */
 	bytes = rnic_neigh_build_echo(reply, neigh->mac, frame, bytes, own);
-	if (bytes > 0 && own_find(neigh, own) != NULL)
-		(void)rnic_neigh_queues_send(&neigh->queues, reply, bytes);
+	if (bytes > 0 && own_find(neigh, own, vlan) != NULL)
+		frame_send(neigh, reply, bytes, vlan);
 }
 
 static void
@@ -164,9 +174,9 @@ frame_hear(void *arg, const uint8_t *frame, uint32_t bytes)
 		send_echo(neigh, frame, bytes);
 	if (reason != RNIC_NEIGH_GOOD)
 		return;
-	if (!message.answers && own_find(neigh, message.target) != NULL)
+	if (!message.answers && own_find(neigh, message.target, message.vlan) != NULL)
 		send_answer(neigh, &message, frame + 6);
-	if (message.has_gid && own_find(neigh, message.gid) == NULL)
+	if (message.has_gid && own_find(neigh, message.gid, message.vlan) == NULL)
 		hearing->news |= rnic_neigh_table_hear(neigh->table, &message, rnic_now_us());
 }
 
@@ -380,7 +390,7 @@ start(struct rnic_dev *dev, struct rnic_neigh *neigh)
 	set_condition(neigh, CONDITION_UP);
 	pthread_mutex_lock(&neigh->lock);
 	for (i = 0; i < neigh->own_count; i++)
-		send_announcement(neigh, neigh->own[i].gid);
+		send_announcement(neigh, neigh->own[i].gid, neigh->own[i].vlan);
 	pthread_mutex_unlock(&neigh->lock);
 }
 
@@ -445,7 +455,7 @@ rnic_neigh_free(struct rnic_dev *dev)
 /* ---- Own addresses ---- */
 
 static struct own *
-own_append(struct rnic_neigh *neigh, const uint8_t gid[16])
+own_append(struct rnic_neigh *neigh, const uint8_t gid[16], uint16_t vlan)
 {
 	struct own *own = NULL;
 
@@ -454,13 +464,14 @@ own_append(struct rnic_neigh *neigh, const uint8_t gid[16])
 		own = &neigh->own[neigh->own_count++];
 		memset(own, 0, sizeof(*own));
 		memcpy(own->gid, gid, sizeof(own->gid));
+		own->vlan = vlan;
 	}
 	pthread_mutex_unlock(&neigh->lock);
 	return own;
 }
 
 void
-rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], bool lazy)
+rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan, bool lazy)
 {
 	struct rnic_neigh *neigh = dev->neigh;
 	struct own *own;
@@ -468,11 +479,11 @@ rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], bool lazy)
 	if (neigh == NULL)
 		return;
 	pthread_mutex_lock(&neigh->setup_lock);
-	own = own_append(neigh, gid);
+	own = own_append(neigh, gid, vlan);
 	if (own != NULL && is_up(neigh)) {
 		group_join(dev, own);
 		pthread_mutex_lock(&neigh->lock);
-		send_announcement(neigh, gid);
+		send_announcement(neigh, gid, vlan);
 		pthread_mutex_unlock(&neigh->lock);
 	} else if (!lazy) {
 		start(dev, neigh);
@@ -481,7 +492,7 @@ rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], bool lazy)
 }
 
 void
-rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16])
+rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan)
 {
 	struct rnic_neigh *neigh = dev->neigh;
 	struct own *own;
@@ -489,7 +500,7 @@ rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16])
 	if (neigh == NULL)
 		return;
 	pthread_mutex_lock(&neigh->setup_lock);
-	own = own_find(neigh, gid);
+	own = own_find(neigh, gid, vlan);
 	if (own != NULL) {
 		group_leave(dev, own);
 		pthread_mutex_lock(&neigh->lock);
@@ -511,7 +522,7 @@ rnic_neigh_follow_mac(struct rnic_dev *dev)
 	pthread_mutex_lock(&neigh->lock);
 	memcpy(neigh->mac, dev->mac, sizeof(neigh->mac));
 	for (i = 0; i < neigh->own_count && is_up(neigh); i++)
-		send_announcement(neigh, neigh->own[i].gid);
+		send_announcement(neigh, neigh->own[i].gid, neigh->own[i].vlan);
 	pthread_mutex_unlock(&neigh->lock);
 }
 
@@ -529,14 +540,20 @@ group_mac(const uint8_t gid[16], uint8_t mac[6])
 	return true;
 }
 
-/* Of a family without a gateway all are on the link. */
+/* Who is asked for whom. */
+struct wanted {
+	const uint8_t *gid, *own; /* own: zeros: any of the port's */
+	uint16_t vlan;
+};
+
+/* Of a family without a gateway all are on the link; so are all in a VLAN, of which the devargs know nothing. */
 static const uint8_t *
-next_hop(const struct rnic_devargs *args, const uint8_t gid[16])
+next_hop(const struct rnic_devargs *args, const uint8_t gid[16], uint16_t vlan)
 {
 	const bool ipv4 = rnic_gid_is_ipv4(gid);
 	unsigned int i;
 
-	if (!args->has_gw[ipv4] || is_link_local(gid))
+	if (!args->has_gw[ipv4] || vlan != 0 || is_link_local(gid))
 		return gid;
 	for (i = 0; i < args->ip_count; i++)
 		if (rnic_gid_is_ipv4(args->ip[i]) == ipv4 &&
@@ -545,21 +562,21 @@ next_hop(const struct rnic_devargs *args, const uint8_t gid[16])
 	return args->gw[ipv4];
 }
 
-/* Called with the lock held. Who asks: the address that a path begins with; else the first one of that family. */
+/* Called with the lock held. Who asks: the address that a path begins with; else the first one of that family in that VLAN. */
 static void
-asking_address(const struct rnic_neigh *neigh, const uint8_t own[16], const uint8_t gid[16],
-	       uint8_t from[16])
+asking_address(const struct rnic_neigh *neigh, const struct wanted *wanted, uint8_t from[16])
 {
-	const bool ipv4 = rnic_gid_is_ipv4(gid);
+	const bool ipv4 = rnic_gid_is_ipv4(wanted->gid);
 	uint32_t i;
 
 	memset(from, 0, 16);
-	if (!same_gid(own, no_gid) && rnic_gid_is_ipv4(own) == ipv4) {
-		memcpy(from, own, 16);
+	if (!same_gid(wanted->own, no_gid) && rnic_gid_is_ipv4(wanted->own) == ipv4) {
+		memcpy(from, wanted->own, 16);
 		return;
 	}
 	for (i = 0; i < neigh->own_count; i++)
-		if (rnic_gid_is_ipv4(neigh->own[i].gid) == ipv4) {
+		if (neigh->own[i].vlan == wanted->vlan &&
+		    rnic_gid_is_ipv4(neigh->own[i].gid) == ipv4) {
 			memcpy(from, neigh->own[i].gid, 16);
 			return;
 		}
@@ -567,8 +584,7 @@ asking_address(const struct rnic_neigh *neigh, const uint8_t own[16], const uint
 
 /* Called with the lock held. */
 static int
-find(struct rnic_neigh *neigh, const uint8_t gid[16], const uint8_t own[16], bool tell,
-     uint8_t mac[6], bool *asks)
+find(struct rnic_neigh *neigh, const struct wanted *wanted, bool tell, uint8_t mac[6], bool *asks)
 {
 	struct rnic_neigh_ask ask;
 	uint8_t from[16];
@@ -577,8 +593,9 @@ find(struct rnic_neigh *neigh, const uint8_t gid[16], const uint8_t own[16], boo
 	*asks = false;
 	if (!is_up(neigh))
 		return -EHOSTUNREACH;
-	asking_address(neigh, own, gid, from);
-	rc = rnic_neigh_table_find(neigh->table, gid, from, rnic_now_us(), tell, mac, &ask, asks);
+	asking_address(neigh, wanted, from);
+	rc = rnic_neigh_table_find(neigh->table, wanted->gid, wanted->vlan, from, rnic_now_us(),
+				   tell, mac, &ask, asks);
 	if (*asks)
 		send_ask(neigh, &ask);
 	return rc;
@@ -586,8 +603,7 @@ find(struct rnic_neigh *neigh, const uint8_t gid[16], const uint8_t own[16], boo
 
 /* Called with the lock held. */
 static int
-wait_for(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t own[16], uint64_t end_us,
-	 uint8_t mac[6])
+wait_for(struct rnic_dev *dev, const struct wanted *wanted, uint64_t end_us, uint8_t mac[6])
 {
 	struct rnic_neigh *neigh = dev->neigh;
 	const struct timespec end = { .tv_sec = (time_t)(end_us / 1000000),
@@ -596,7 +612,7 @@ wait_for(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t own[16], uin
 	int rc, waited = 0;
 
 	do {
-		rc = atomic_load(&dev->dead) ? -EIO : find(neigh, gid, own, false, mac, &asks);
+		rc = atomic_load(&dev->dead) ? -EIO : find(neigh, wanted, false, mac, &asks);
 		if (rc != -EINPROGRESS)
 			return rc;
 		if (waited == 0)
@@ -617,12 +633,12 @@ has_link(struct rnic_dev *dev)
 
 int
 rnic_neigh_resolve(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t own[16],
-		   uint32_t timeout_ms, uint8_t mac[6])
+		   uint16_t vlan, uint32_t timeout_ms, uint8_t mac[6])
 {
 	const uint32_t patience = RTE_MIN(timeout_ms, RNIC_NEIGH_PATIENCE_MS);
 	const uint64_t end_us = rnic_now_us() + (uint64_t)patience * 1000;
 	struct rnic_neigh *neigh = dev->neigh;
-	const uint8_t *hop = next_hop(&dev->args, gid);
+	const struct wanted wanted = { next_hop(&dev->args, gid, vlan), own, vlan };
 	bool asks;
 	int rc;
 
@@ -634,7 +650,7 @@ rnic_neigh_resolve(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t ow
 	start(dev, neigh);
 	pthread_mutex_unlock(&neigh->setup_lock);
 	pthread_mutex_lock(&neigh->lock);
-	rc = find(neigh, hop, own, timeout_ms == 0, mac, &asks);
+	rc = find(neigh, &wanted, timeout_ms == 0, mac, &asks);
 	pthread_mutex_unlock(&neigh->lock);
 	/* From now on it looks whether a try is due. */
 	if (asks)
@@ -648,7 +664,7 @@ rnic_neigh_resolve(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t ow
 	if (timeout_ms == 0)
 		return rc;
 	pthread_mutex_lock(&neigh->lock);
-	rc = wait_for(dev, hop, own, end_us, mac);
+	rc = wait_for(dev, &wanted, end_us, mac);
 	pthread_mutex_unlock(&neigh->lock);
 	/* As long as anybody would. */
 	return rc == -ETIMEDOUT && timeout_ms >= RNIC_NEIGH_PATIENCE_MS ? -EHOSTUNREACH : rc;

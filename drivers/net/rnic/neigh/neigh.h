@@ -33,20 +33,20 @@ void rnic_neigh_down(struct rnic_dev *dev);
 /* The control thread has ended, which serves it. */
 void rnic_neigh_free(struct rnic_dev *dev);
 
-/* An address is the port's, or not any more. `lazy`: it can wait for others. Executes commands. */
-void rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], bool lazy);
-void rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16]);
+/* An address in a VLAN, 0: in none, is the port's, or not any more. `lazy`: it can wait for others. Executes commands. */
+void rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan, bool lazy);
+void rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan);
 /* The port has another MAC. */
 void rnic_neigh_follow_mac(struct rnic_dev *dev);
 
 /*
  * The MAC that packets to an address are sent to: that of the next hop, or a group's. `own`: the address that they are sent from;
- * zeros: any. Waits for at most that long, or not at all. -EHOSTUNREACH: nobody answers, there is no link, or the card does not
+ * zeros: any; `vlan`: of both. Waits for at most that long, or not at all. -EHOSTUNREACH: nobody answers, there is no link, or the card does not
  * let the driver ask; -EINPROGRESS: it did not wait; -ETIMEDOUT: it has waited, and the driver still asks; -ENOSPC: it asks for too
  * many; -EIO: the device is lost. Any thread but the control thread. Executes commands.
  */
 int rnic_neigh_resolve(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t own[16],
-		       uint32_t timeout_ms, uint8_t mac[6]);
+		       uint16_t vlan, uint32_t timeout_ms, uint8_t mac[6]);
 
 /* From the control thread: is the completion queue this one's? Then it is served. */
 bool rnic_neigh_on_completion(struct rnic_dev *dev, uint32_t cqn);

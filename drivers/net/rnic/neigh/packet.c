@@ -12,6 +12,9 @@
 #define ETHERTYPE_ARP	0x0806
 #define ETHERTYPE_IPV4	0x0800
 #define ETHERTYPE_IPV6	0x86dd
+#define ETHERTYPE_VLAN	0x8100
+#define TAG_BYTES	4
+#define VLAN_MASK	0xfff
 
 #define ARP_BYTES    28
 #define ARP_ETHERNET 1
@@ -35,7 +38,7 @@
 #define OPTION_TARGET	 2
 #define OPTION_UNIT	 8
 #define ND_FRAME_BYTES	 (ETHER_BYTES + IPV6_BYTES + ND_BYTES + OPTION_UNIT)
-_Static_assert(ND_FRAME_BYTES == RNIC_NEIGH_FRAME_BYTES, "the longest");
+_Static_assert(ND_FRAME_BYTES + TAG_BYTES == RNIC_NEIGH_FRAME_BYTES, "the longest");
 
 static const uint8_t no_gid[16], no_mac[6];
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
@@ -58,6 +61,32 @@ static bool
 gid_is(const uint8_t a[16], const uint8_t b[16])
 {
 	return memcmp(a, b, 16) == 0;
+}
+
+/* What stands before the addresses' protocol: Ethernet's header, and a tag if there is one. */
+static uint32_t
+header_bytes(const uint8_t *bytes, uint32_t count)
+{
+	return count >= ETHER_BYTES + TAG_BYTES && get16(bytes + 12) == ETHERTYPE_VLAN
+		       ? ETHER_BYTES + TAG_BYTES
+		       : ETHER_BYTES;
+}
+
+uint16_t
+rnic_neigh_vlan(const uint8_t *bytes, uint32_t count)
+{
+	return header_bytes(bytes, count) > ETHER_BYTES ? get16(bytes + 14) & VLAN_MASK : 0;
+}
+
+uint32_t
+rnic_neigh_tag(uint8_t *frame, uint32_t bytes, uint16_t vlan)
+{
+	if (vlan == 0)
+		return bytes;
+	memmove(frame + 12 + TAG_BYTES, frame + 12, bytes - 12);
+	put16(frame + 12, ETHERTYPE_VLAN);
+	put16(frame + 14, vlan);
+	return bytes + TAG_BYTES;
 }
 
 /* Of one interface. */
@@ -316,12 +345,14 @@ ipv6_parse(const uint8_t *ip, uint32_t count, struct rnic_neigh_message *message
 enum rnic_neigh_reason
 rnic_neigh_parse(const uint8_t *bytes, uint32_t count, struct rnic_neigh_message *message)
 {
-	*message = (struct rnic_neigh_message){ .answers = false };
+	const uint32_t header = header_bytes(bytes, count);
+
+	*message = (struct rnic_neigh_message){ .vlan = rnic_neigh_vlan(bytes, count) };
 	if (count < ETHER_BYTES)
 		return RNIC_NEIGH_SHORT;
-	switch (get16(bytes + 12)) {
-	case ETHERTYPE_ARP: return arp_parse(bytes + ETHER_BYTES, count - ETHER_BYTES, message);
-	case ETHERTYPE_IPV6: return ipv6_parse(bytes + ETHER_BYTES, count - ETHER_BYTES, message);
+	switch (get16(bytes + header - 2)) {
+	case ETHERTYPE_ARP: return arp_parse(bytes + header, count - header, message);
+	case ETHERTYPE_IPV6: return ipv6_parse(bytes + header, count - header, message);
 	default: return RNIC_NEIGH_OTHER;
 	}
 }
@@ -366,15 +397,16 @@ nd_build(uint8_t *frame, const uint8_t own_mac[6], const uint8_t source[16],
 static uint32_t
 echo_check(const uint8_t *bytes, uint32_t count)
 {
-	const uint8_t *ip = bytes + ETHER_BYTES, *icmp = ip + IPV6_BYTES;
+	const uint32_t header = header_bytes(bytes, count);
+	const uint8_t *ip = bytes + header, *icmp = ip + IPV6_BYTES;
 	uint32_t length;
 
-	if (count < ETHER_BYTES + IPV6_BYTES + ECHO_BYTES || get16(bytes + 12) != ETHERTYPE_IPV6 ||
+	if (count < header + IPV6_BYTES + ECHO_BYTES || get16(ip - 2) != ETHERTYPE_IPV6 ||
 	    ip[0] >> 4 != 6 || ip[6] != NEXT_ICMPV6 || icmp[0] != ECHO_REQUEST || icmp[1] != 0)
 		return 0;
 	length = get16(ip + 4);
-	if (length < ECHO_BYTES || length > count - ETHER_BYTES - IPV6_BYTES ||
-	    !nd_is_host(ip + 8) || ip[24] == 0xff || icmp_sum(ip, icmp, length) != 0)
+	if (length < ECHO_BYTES || length > count - header - IPV6_BYTES || !nd_is_host(ip + 8) ||
+	    ip[24] == 0xff || icmp_sum(ip, icmp, length) != 0)
 		return 0;
 	return length;
 }
@@ -384,17 +416,19 @@ rnic_neigh_build_echo(uint8_t reply[RNIC_NEIGH_READ_BYTES], const uint8_t own_ma
 		      const uint8_t *bytes, uint32_t count, uint8_t own[16])
 {
 	const uint32_t length = echo_check(bytes, count);
+	const uint8_t *asked = bytes + header_bytes(bytes, count);
 	uint8_t *ip = reply + ETHER_BYTES, *icmp = ip + IPV6_BYTES;
 
 	if (length == 0)
 		return 0;
-	memcpy(own, bytes + ETHER_BYTES + 24, 16);
-	memcpy(reply, bytes, ETHER_BYTES + IPV6_BYTES + length);
+	memcpy(own, asked + 24, 16);
 	memcpy(reply, bytes + 6, 6);
 	memcpy(reply + 6, own_mac, 6);
+	put16(reply + 12, ETHERTYPE_IPV6);
+	memcpy(ip, asked, IPV6_BYTES + length);
 	ip[7] = ECHO_HOP_LIMIT;
 	memcpy(ip + 8, own, 16);
-	memcpy(ip + 24, bytes + ETHER_BYTES + 8, 16);
+	memcpy(ip + 24, asked + 8, 16);
 	icmp[0] = ECHO_REPLY;
 	put16(icmp + 2, 0);
 	put16(icmp + 2, icmp_sum(ip, icmp, length));

@@ -2,7 +2,7 @@
 
 /*
  * ARP (RFC 826), neighbour discovery (RFC 4861), short ICMPv6 echoes (RFC 4443) as bytes: no device, no clock, no memory of its own. Addresses are GIDs, those
- * of IPv4 mapped to IPv6.
+ * of IPv4 mapped to IPv6. VLANs are 1 .. 4094, or 0: none, also of a frame that has a tag for its priority alone.
  */
 #ifndef RNIC_NEIGH_PACKET_H
 #define RNIC_NEIGH_PACKET_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RNIC_NEIGH_FRAME_BYTES 86  /* the longest that is built here */
+#define RNIC_NEIGH_FRAME_BYTES 90  /* the longest that is built here, with a tag */
 #define RNIC_NEIGH_READ_BYTES  256 /* of a frame, at most: what is behind is of no use */
 
 /* Why a frame is not taken. */
@@ -41,7 +41,10 @@ struct rnic_neigh_message {
 	uint8_t gid[16];
 	uint8_t mac[6];
 	uint8_t target[16]; /* asks: for whom */
+	uint16_t vlan;
 };
+/* The VLAN that a frame is in. */
+uint16_t rnic_neigh_vlan(const uint8_t *bytes, uint32_t count);
 /* `count` bytes of a frame from its destination address on, without the checksum of Ethernet. */
 enum rnic_neigh_reason rnic_neigh_parse(const uint8_t *bytes, uint32_t count,
 					struct rnic_neigh_message *message);
@@ -49,8 +52,10 @@ enum rnic_neigh_reason rnic_neigh_parse(const uint8_t *bytes, uint32_t count,
 /* The group that solicitations for an IPv6 address are sent to, and its MAC. */
 void rnic_neigh_solicited_mac(const uint8_t gid[16], uint8_t mac[6]);
 
+/* Put a frame that was built, and has room for it, into a VLAN; how many bytes it has then. */
+uint32_t rnic_neigh_tag(uint8_t *frame, uint32_t bytes, uint16_t vlan);
 /*
- * Frames to send: each returns how many bytes it has. `own`: zeros of who has no address of that family. `to`: NULL, to all who
+ * Frames to send, without a tag: each returns how many bytes it has. `own`: zeros of who has no address of that family. `to`: NULL, to all who
  * may have the address.
  */
 uint32_t rnic_neigh_build_request(uint8_t frame[RNIC_NEIGH_FRAME_BYTES], const uint8_t own_mac[6],

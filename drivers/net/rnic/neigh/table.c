@@ -24,6 +24,7 @@ struct entry {
 	uint8_t gid[16];
 	uint8_t own[16]; /* who asks for it */
 	uint8_t mac[6];
+	uint16_t vlan;
 	uint8_t state, tries;
 	bool tell;
 	uint64_t
@@ -78,12 +79,12 @@ bucket_of(struct rnic_neigh_table *table, const uint8_t gid[16])
 }
 
 static struct entry *
-entry_find(struct rnic_neigh_table *table, const uint8_t gid[16])
+entry_find(struct rnic_neigh_table *table, const uint8_t gid[16], uint16_t vlan)
 {
 	struct entry *entry;
 
 	LIST_FOREACH(entry, bucket_of(table, gid), next)
-		if (memcmp(entry->gid, gid, sizeof(entry->gid)) == 0)
+		if (entry->vlan == vlan && memcmp(entry->gid, gid, sizeof(entry->gid)) == 0)
 			return entry;
 	return NULL;
 }
@@ -137,13 +138,13 @@ entry_take(struct rnic_neigh_table *table)
 }
 
 static struct entry *
-entry_new(struct rnic_neigh_table *table, const uint8_t gid[16])
+entry_new(struct rnic_neigh_table *table, const uint8_t gid[16], uint16_t vlan)
 {
 	struct entry *entry = entry_take(table);
 
 	if (entry == NULL)
 		return NULL;
-	*entry = (struct entry){ .state = STATE_FREE };
+	*entry = (struct entry){ .state = STATE_FREE, .vlan = vlan };
 	memcpy(entry->gid, gid, sizeof(entry->gid));
 	LIST_INSERT_HEAD(bucket_of(table, gid), entry, next);
 	TAILQ_INSERT_TAIL(&table->used, entry, next_used);
@@ -168,7 +169,7 @@ entry_ask(struct rnic_neigh_table *table, struct entry *entry, enum state state,
 {
 	entry->tries++;
 	entry_become(table, entry, state, now_us + RNIC_NEIGH_TRY_US);
-	*ask = (struct rnic_neigh_ask){ .alone = state == STATE_CHECKED };
+	*ask = (struct rnic_neigh_ask){ .vlan = entry->vlan, .alone = state == STATE_CHECKED };
 	memcpy(ask->target, entry->gid, sizeof(ask->target));
 	memcpy(ask->own, entry->own, sizeof(ask->own));
 	memcpy(ask->mac, entry->mac, sizeof(ask->mac));
@@ -197,15 +198,15 @@ entry_answer(const struct entry *entry, uint8_t mac[6])
 }
 
 int
-rnic_neigh_table_find(struct rnic_neigh_table *table, const uint8_t gid[16], const uint8_t own[16],
-		      uint64_t now_us, bool tell, uint8_t mac[6], struct rnic_neigh_ask *ask,
-		      bool *asks)
+rnic_neigh_table_find(struct rnic_neigh_table *table, const uint8_t gid[16], uint16_t vlan,
+		      const uint8_t own[16], uint64_t now_us, bool tell, uint8_t mac[6],
+		      struct rnic_neigh_ask *ask, bool *asks)
 {
-	struct entry *entry = entry_find(table, gid);
+	struct entry *entry = entry_find(table, gid, vlan);
 
 	*asks = false;
 	if (entry == NULL)
-		entry = entry_new(table, gid);
+		entry = entry_new(table, gid, vlan);
 	if (entry == NULL)
 		return -ENOSPC;
 	entry_touch(table, entry);
@@ -258,7 +259,8 @@ unsigned int
 rnic_neigh_table_hear(struct rnic_neigh_table *table, const struct rnic_neigh_message *message,
 		      uint64_t now_us)
 {
-	struct entry *entry = message->has_gid ? entry_find(table, message->gid) : NULL;
+	struct entry *entry =
+		message->has_gid ? entry_find(table, message->gid, message->vlan) : NULL;
 	const unsigned int was = entry != NULL ? entry->state : (unsigned int)STATE_FREE;
 
 	if (was == STATE_KNOWN || was == STATE_CHECKED) {

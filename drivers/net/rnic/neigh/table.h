@@ -10,7 +10,7 @@
  *	CHECKED   KNOWN, and asked once more, it alone     the MAC         KNOWN by an answer, or FREE
  *	FAILED    no answer came                           -EHOSTUNREACH   ASKED by a look-up a second later
  *
- * Only look-ups make entries. What others say changes one that is there, or nothing.
+ * An address in one VLAN is another neighbour than the same one in another. Only look-ups make entries. What others say changes one that is there, or nothing.
  */
 #ifndef RNIC_NEIGH_TABLE_H
 #define RNIC_NEIGH_TABLE_H
@@ -32,7 +32,8 @@ struct rnic_neigh_ask {
 	uint8_t target[16];
 	uint8_t own[16]; /* who asks */
 	uint8_t mac[6];
-	bool alone; /* only that MAC is asked */
+	uint16_t vlan; /* that it is sent into; 0: none */
+	bool alone;    /* only that MAC is asked */
 };
 
 /* Whom a change concerns. */
@@ -45,10 +46,10 @@ enum rnic_neigh_news {
 struct rnic_neigh_table *rnic_neigh_table_new(void);
 void rnic_neigh_table_free(struct rnic_neigh_table *table);
 /*
- * The MAC of an address. -EINPROGRESS: asked; -EHOSTUNREACH: nobody answered; -ENOSPC: all entries are ASKED. *asks: the request
+ * The MAC of an address in a VLAN, 0: in none. -EINPROGRESS: asked; -EHOSTUNREACH: nobody answered; -ENOSPC: all entries are ASKED. *asks: the request
  * in `ask`, which `own` sends, is to be sent. tell: an event is to tell when it is not ASKED any more.
  */
-int rnic_neigh_table_find(struct rnic_neigh_table *table, const uint8_t gid[16],
+int rnic_neigh_table_find(struct rnic_neigh_table *table, const uint8_t gid[16], uint16_t vlan,
 			  const uint8_t own[16], uint64_t now_us, bool tell, uint8_t mac[6],
 			  struct rnic_neigh_ask *ask, bool *asks);
 /* Somebody has said something. enum rnic_neigh_news. */

@@ -360,11 +360,11 @@ gid_query(struct rdmapmd_context *context, uint8_t port_num, uint32_t index,
 
 static int
 gid_add(struct rdmapmd_context *context, uint8_t port_num, const union rdmapmd_gid *gid,
-	uint32_t *index)
+	uint16_t vlan_id, uint32_t *index)
 {
 	RTE_SET_USED(port_num);
 	return rnic_gid_count(rnic_rdma_dev(context)) > 0
-		       ? rnic_gid_add(rnic_rdma_dev(context), gid, index)
+		       ? rnic_gid_add_vlan(rnic_rdma_dev(context), gid, vlan_id, index)
 		       : -ENOSPC;
 }
 

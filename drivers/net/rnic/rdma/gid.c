@@ -48,6 +48,8 @@ gid_entry_get(const struct rnic_roce_addr *address, struct rdmapmd_gid_entry *en
 
 	*entry = (struct rdmapmd_gid_entry){ .gid_type = v2 ? RDMAPMD_GID_TYPE_ROCE_V2
 							    : RDMAPMD_GID_TYPE_ROCE_V1 };
+	if (rnic_roce_addr_get(address, RNIC_ROCE_ADDR_VLAN_VALID))
+		entry->vlan_id = (uint16_t)rnic_roce_addr_get(address, RNIC_ROCE_ADDR_VLAN_ID);
 	memcpy(entry->gid.raw, address, sizeof(entry->gid.raw));
 	for (i = 0; i < sizeof(entry->mac); i++)
 		entry->mac[i] = (uint8_t)(mac >> (40 - 8 * i));
@@ -94,6 +96,8 @@ gid_address_fill(struct rnic_roce_addr *address, const struct rdmapmd_gid_entry 
 			   ipv4 ? RNIC_ROCE_L3_TYPE_IPV4 : RNIC_ROCE_L3_TYPE_IPV6);
 	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION,
 			   v2 ? RNIC_ROCE_VERSION_2 : RNIC_ROCE_VERSION_1);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_VLAN_VALID, entry->vlan_id != 0);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_VLAN_ID, entry->vlan_id);
 }
 
 static int
@@ -126,22 +130,26 @@ struct rnic_gid {
 
 /* Called with the lock held: where an address stands; the number of entries if it is none of ours. */
 static uint32_t
-gid_find(const struct rnic_dev *dev, const union rdmapmd_gid *gid)
+gid_find(const struct rnic_dev *dev, const union rdmapmd_gid *gid, uint16_t vlan)
 {
 	const uint32_t count = rnic_gid_count(dev);
 	uint32_t i;
 
 	for (i = 0; i < count; i++)
-		if (gid_same(&dev->rdma->gids[i].entry.gid, gid))
+		if (dev->rdma->gids[i].entry.vlan_id == vlan &&
+		    gid_same(&dev->rdma->gids[i].entry.gid, gid))
 			break;
 	return i;
 }
 
 /* Called with the lock held. */
 static int
-gid_put(struct rnic_dev *dev, uint32_t index, const union rdmapmd_gid *gid, rnic_cmd_fn *command)
+gid_put(struct rnic_dev *dev, uint32_t index, const union rdmapmd_gid *gid, uint16_t vlan,
+	rnic_cmd_fn *command)
 {
-	struct rdmapmd_gid_entry entry = { .gid = *gid, .gid_type = RDMAPMD_GID_TYPE_ROCE_V2 };
+	struct rdmapmd_gid_entry entry = { .gid = *gid,
+					   .gid_type = RDMAPMD_GID_TYPE_ROCE_V2,
+					   .vlan_id = vlan };
 	int rc;
 
 	memcpy(entry.mac, dev->mac, sizeof(entry.mac));
@@ -164,25 +172,26 @@ gid_clear(struct rnic_dev *dev, uint32_t index)
 }
 
 static int
-gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index, rnic_cmd_fn *command)
+gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint16_t vlan, uint32_t *index,
+	rnic_cmd_fn *command)
 {
 	struct rnic_rdma *rdma = dev->rdma;
 	const uint32_t count = rnic_gid_count(dev);
 	int rc;
 
 	pthread_mutex_lock(&rdma->gids_lock);
-	*index = gid_find(dev, &no_gid);
-	if (gid_find(dev, gid) != count)
+	*index = gid_find(dev, &no_gid, 0);
+	if (gid_find(dev, gid, vlan) != count)
 		rc = -EEXIST;
 	else if (*index == count)
 		rc = -ENOSPC;
 	else
-		rc = gid_put(dev, *index, gid, command);
+		rc = gid_put(dev, *index, gid, vlan, command);
 	pthread_mutex_unlock(&rdma->gids_lock);
 	if (rc != 0)
 		return rc;
 	/* A port that has nothing but its link-local address is an Ethernet port's. */
-	rnic_neigh_add(dev, gid->raw, *index == RNIC_GID_LINK_LOCAL);
+	rnic_neigh_add(dev, gid->raw, vlan, *index == RNIC_GID_LINK_LOCAL);
 	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
 	return 0;
 }
@@ -190,21 +199,28 @@ gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index, rni
 int
 rnic_gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index)
 {
-	return gid_add(dev, gid, index, rnic_cmd_exec);
+	return gid_add(dev, gid, 0, index, rnic_cmd_exec);
+}
+
+int
+rnic_gid_add_vlan(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint16_t vlan,
+		  uint32_t *index)
+{
+	return gid_add(dev, gid, vlan, index, rnic_cmd_exec);
 }
 
 int
 rnic_gid_del(struct rnic_dev *dev, uint32_t index)
 {
 	struct rnic_rdma *rdma = dev->rdma;
-	union rdmapmd_gid gid;
+	struct rdmapmd_gid_entry was;
 	int rc;
 
 	if (index >= rnic_gid_count(dev))
 		return -EINVAL;
 	pthread_mutex_lock(&rdma->gids_lock);
-	gid = rdma->gids[index].entry.gid;
-	if (gid_same(&rdma->gids[index].entry.gid, &no_gid))
+	was = rdma->gids[index].entry;
+	if (gid_same(&was.gid, &no_gid))
 		rc = -ENODATA;
 	else if (index == RNIC_GID_LINK_LOCAL)
 		rc = -EPERM;
@@ -215,7 +231,7 @@ rnic_gid_del(struct rnic_dev *dev, uint32_t index)
 	pthread_mutex_unlock(&rdma->gids_lock);
 	if (rc != 0)
 		return rc;
-	rnic_neigh_del(dev, gid.raw);
+	rnic_neigh_del(dev, was.gid.raw, was.vlan_id);
 	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
 	return 0;
 }
@@ -250,19 +266,19 @@ int
 rnic_gid_resolve(struct rnic_dev *dev, struct rdmapmd_ah_attr *ah, uint32_t timeout_ms)
 {
 	const uint32_t count = rnic_gid_count(dev);
-	union rdmapmd_gid own = no_gid;
+	struct rdmapmd_gid_entry own = { 0 };
 	uint32_t index;
 
 	pthread_mutex_lock(&dev->rdma->gids_lock);
-	index = gid_find(dev, &ah->dgid);
+	if (ah->sgid_index < count)
+		own = dev->rdma->gids[ah->sgid_index].entry;
+	index = gid_find(dev, &ah->dgid, own.vlan_id);
 	if (index != count)
 		memcpy(ah->dmac, dev->rdma->gids[index].entry.mac, sizeof(ah->dmac));
-	if (ah->sgid_index < count)
-		own = dev->rdma->gids[ah->sgid_index].entry.gid;
 	pthread_mutex_unlock(&dev->rdma->gids_lock);
-	return index != count
-		       ? 0
-		       : rnic_neigh_resolve(dev, ah->dgid.raw, own.raw, timeout_ms, ah->dmac);
+	return index != count ? 0
+			      : rnic_neigh_resolve(dev, ah->dgid.raw, own.gid.raw, own.vlan_id,
+						   timeout_ms, ah->dmac);
 }
 
 /* ---- What neighbours need of this floor ---- */
@@ -308,15 +324,16 @@ rnic_gids_follow_mac(struct rnic_dev *dev)
 	pthread_mutex_lock(&rdma->gids_lock);
 	was = rdma->gids[RNIC_GID_LINK_LOCAL].entry.gid;
 	for (i = 0; i < count && rc == 0; i++) {
-		const union rdmapmd_gid gid = rdma->gids[i].entry.gid;
+		const struct rdmapmd_gid_entry entry = rdma->gids[i].entry;
 
-		if (!gid_same(&gid, &no_gid))
-			rc = gid_put(dev, i, i == RNIC_GID_LINK_LOCAL ? &own : &gid, rnic_cmd_exec);
+		if (!gid_same(&entry.gid, &no_gid))
+			rc = gid_put(dev, i, i == RNIC_GID_LINK_LOCAL ? &own : &entry.gid,
+				     entry.vlan_id, rnic_cmd_exec);
 	}
 	pthread_mutex_unlock(&rdma->gids_lock);
 	if (!gid_same(&was, &own)) {
-		rnic_neigh_del(dev, was.raw);
-		rnic_neigh_add(dev, own.raw, true);
+		rnic_neigh_del(dev, was.raw, 0);
+		rnic_neigh_add(dev, own.raw, 0, true);
 	}
 	rnic_neigh_follow_mac(dev);
 	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
@@ -329,13 +346,13 @@ set_own(struct rnic_dev *dev)
 	const union rdmapmd_gid own = link_local(dev->mac);
 	uint32_t index;
 	unsigned int i;
-	int rc = gid_add(dev, &own, &index, rnic_cmd_try);
+	int rc = gid_add(dev, &own, 0, &index, rnic_cmd_try);
 
 	for (i = 0; i < dev->args.ip_count && rc == 0; i++) {
 		union rdmapmd_gid gid;
 
 		memcpy(gid.raw, dev->args.ip[i], sizeof(gid.raw));
-		rc = gid_add(dev, &gid, &index, rnic_cmd_try);
+		rc = gid_add(dev, &gid, 0, &index, rnic_cmd_try);
 		/* The link-local one, said once more. */
 		if (rc == -EEXIST)
 			rc = 0;

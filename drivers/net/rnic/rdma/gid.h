@@ -18,6 +18,9 @@ int rnic_gid_query(struct rnic_dev *dev, uint32_t index, struct rdmapmd_gid_entr
 int rnic_gid_set(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry);
 /* Another address, where there is room. -EEXIST, -ENOSPC. Threads: any. */
 int rnic_gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index);
+/* The same in a VLAN, 1 .. 4094; 0: in none. */
+int rnic_gid_add_vlan(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint16_t vlan,
+		      uint32_t *index);
 /* -ENODATA it is empty, -EPERM the port's own, -EBUSY paths begin there. Threads: any. */
 int rnic_gid_del(struct rnic_dev *dev, uint32_t index);
 /* A path begins there, and no more. -EINVAL: there is no address. */

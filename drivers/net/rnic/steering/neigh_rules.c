@@ -7,7 +7,9 @@
  *	index   group                            leads to
  *	0       no tag, ARP                      the TIR, and the next table
  *	1       no tag, IPv6, next header 58     the TIR, and the next table
- *	2       everything                       the next table
+ *	2       a tag, ARP                       the TIR, and the next table
+ *	3       a tag, IPv6, next header 58      the TIR, and the next table
+ *	4       everything                       the next table
  *
  * As with the tables behind it, no entry is changed where it is: when there is another next table, so there is another one here.
  * It takes a card whose root can be exchanged, and whose entries lead to a TIR and a table: others have none.
@@ -25,22 +27,28 @@
 #include "steering/neigh_rules.h"
 
 #define LEVEL	       0 /* below all others */
-#define LOG_TABLE_SIZE 2
+#define LOG_TABLE_SIZE 3
 #define ETHERTYPE_ARP  0x0806
 #define ETHERTYPE_IPV6 0x86dd
 #define NEXT_ICMPV6    58
 
-enum { INDEX_ARP, INDEX_ND, INDEX_REST, INDEXES };
+enum { INDEX_ARP, INDEX_ND, INDEX_TAGGED_ARP, INDEX_TAGGED_ND, INDEX_REST, INDEXES };
 _Static_assert(INDEXES == RNIC_NEIGH_RULES, "as the struct has room for");
 
-/* The tag is looked at, and is not there. */
+/* The tag is looked at: whether it is there. */
 static const struct rnic_flow_match masks[INDEXES] = {
 	[INDEX_ARP] = { .by_vlan = true, .ethertype = 0xffff },
 	[INDEX_ND] = { .by_vlan = true, .ethertype = 0xffff, .ip_protocol = 0xff },
+	[INDEX_TAGGED_ARP] = { .by_vlan = true, .ethertype = 0xffff },
+	[INDEX_TAGGED_ND] = { .by_vlan = true, .ethertype = 0xffff, .ip_protocol = 0xff },
 };
 static const struct rnic_flow_match values[INDEXES] = {
 	[INDEX_ARP] = { .ethertype = ETHERTYPE_ARP },
 	[INDEX_ND] = { .ethertype = ETHERTYPE_IPV6, .ip_protocol = NEXT_ICMPV6 },
+	[INDEX_TAGGED_ARP] = { .by_vlan = true, .ethertype = ETHERTYPE_ARP },
+	[INDEX_TAGGED_ND] = { .by_vlan = true,
+			      .ethertype = ETHERTYPE_IPV6,
+			      .ip_protocol = NEXT_ICMPV6 },
 };
 
 /* What there is of it, whatever the device says to it. */

@@ -9,7 +9,7 @@
 struct rnic_dev;
 
 /*
- * Frames of ARP and ICMPv6 without a VLAN tag go to a TIR, and where they went before. -ENOTSUP: not on this card, which is
+ * Frames of ARP and ICMPv6, with a VLAN tag or without, go to a TIR, and where they went before. -ENOTSUP: not on this card, which is
  * said in the log.
  */
 int rnic_neigh_rules_up(struct rnic_dev *dev, uint32_t tir);
