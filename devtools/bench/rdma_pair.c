@@ -14,7 +14,6 @@
 #define ACCESS                                                                                   \
 	(RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ | \
 	 RDMAPMD_ACCESS_REMOTE_ATOMIC)
-#define RD_ATOMIC    16 /* READs and atomics under way, where the device has so many */
 #define LINK_SECONDS 15
 
 static int
@@ -80,45 +79,22 @@ wait_link(struct rdma_end *end, struct rdmapmd_port_attr *port)
 }
 
 static int
-connect_to(struct rdmapmd_qp *qp, uint32_t peer, const union rdmapmd_gid *gid,
-	   const struct rdmapmd_device_attr *device, enum rdmapmd_mtu mtu)
+connect_to(struct rdmapmd_qp *qp, uint32_t qp_num, const union rdmapmd_gid *gid,
+	   enum rdmapmd_mtu mtu)
 {
-	struct rdmapmd_qp_attr attr = {
-		.qp_state = RDMAPMD_QPS_INIT,
-		.port_num = 1,
+	const struct rdmapmd_qp_peer peer = { .gid = *gid, .qp_num = qp_num, .mtu = mtu };
+	const struct rdmapmd_qp_connect_opts opts = {
 		.qp_access_flags = ACCESS & ~RDMAPMD_ACCESS_LOCAL_WRITE,
-		.path_mtu = mtu,
-		.dest_qp_num = peer,
-		.ah_attr = { .dgid = *gid, .hop_limit = 64, .port_num = 1 },
-		.max_rd_atomic = (uint8_t)RTE_MIN(device->max_qp_init_rd_atom, (uint32_t)RD_ATOMIC),
-		.max_dest_rd_atomic = (uint8_t)RTE_MIN(device->max_qp_rd_atom, (uint32_t)RD_ATOMIC),
-		.min_rnr_timer = 12,
 		.timeout = 18, /* a second: a busy machine is no lost packet */
-		.retry_cnt = 7,
-		.rnr_retry = 7,
 	};
 
-	TRY(rdmapmd_qp_modify(qp, &attr,
-			      RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
-				      RDMAPMD_QP_ACCESS_FLAGS));
-	attr.qp_state = RDMAPMD_QPS_RTR;
-	TRY(rdmapmd_qp_modify(qp, &attr,
-			      RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
-				      RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
-				      RDMAPMD_QP_MAX_DEST_RD_ATOMIC | RDMAPMD_QP_MIN_RNR_TIMER));
-	attr.qp_state = RDMAPMD_QPS_RTS;
-	TRY(rdmapmd_qp_modify(qp, &attr,
-			      RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT | RDMAPMD_QP_RETRY_CNT |
-				      RDMAPMD_QP_RNR_RETRY | RDMAPMD_QP_SQ_PSN |
-				      RDMAPMD_QP_MAX_QP_RD_ATOMIC));
-	return 0;
+	return check(rdmapmd_qp_connect(qp, &peer, &opts), "connect");
 }
 
 int
 rdma_pair_open(struct rdma_pair *pair, const char *const names[2], unsigned int qps,
 	       unsigned int receives, size_t bytes)
 {
-	struct rdmapmd_device_attr device;
 	struct rdmapmd_gid_entry gids[2];
 	struct rdmapmd_port_attr port;
 	unsigned int i, q;
@@ -129,12 +105,10 @@ rdma_pair_open(struct rdma_pair *pair, const char *const names[2], unsigned int 
 		TRY(wait_link(&pair->ends[i], &port));
 		TRY(rdmapmd_gid_query(pair->ends[i].context, 1, 0, &gids[i]));
 	}
-	for (i = 0; i < 2; i++) {
-		TRY(rdmapmd_device_query(pair->ends[i].context, &device));
+	for (i = 0; i < 2; i++)
 		for (q = 0; q < qps; q++)
 			TRY(connect_to(pair->ends[i].qps[q], pair->ends[1 - i].qps[q]->qp_num,
-				       &gids[1 - i].gid, &device, port.active_mtu));
-	}
+				       &gids[1 - i].gid, port.active_mtu));
 	return 0;
 }
 

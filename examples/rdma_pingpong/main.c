@@ -62,37 +62,19 @@ make_side(const char *name, struct side *side)
 	TRY(rdmapmd_qp_create(side->pd, &qp, &side->qp));
 }
 
-/* RESET, INIT, RTR, RTS: what each step needs is the table at rdmapmd_qp_modify(). */
+/* Two hosts would tell each other this. The first PSNs are 0. */
 static void
-connect_to(struct rdmapmd_qp *qp, const struct side *peer)
+connect_to(struct rdmapmd_qp *qp, const struct side *side)
 {
-	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT, .port_num = 1 };
+	struct rdmapmd_qp_peer peer = { .qp_num = side->qp->qp_num };
 	struct rdmapmd_gid_entry address;
 	struct rdmapmd_port_attr port;
 
-	TRY(rdmapmd_qp_modify(qp, &attr,
-			      RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
-				      RDMAPMD_QP_ACCESS_FLAGS));
-	TRY(rdmapmd_gid_query(peer->context, 1, 0, &address));
-	TRY(rdmapmd_port_query(peer->context, 1, &port));
-	attr.qp_state = RDMAPMD_QPS_RTR;
-	attr.path_mtu = port.active_mtu;
-	attr.dest_qp_num = peer->qp->qp_num;
-	attr.min_rnr_timer = 12;
-	attr.ah_attr =
-		(struct rdmapmd_ah_attr){ .dgid = address.gid, .hop_limit = 64, .port_num = 1 };
-	TRY(rdmapmd_qp_modify(qp, &attr,
-			      RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
-				      RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
-				      RDMAPMD_QP_MAX_DEST_RD_ATOMIC | RDMAPMD_QP_MIN_RNR_TIMER));
-	attr.qp_state = RDMAPMD_QPS_RTS;
-	attr.timeout = 14;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	TRY(rdmapmd_qp_modify(qp, &attr,
-			      RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT | RDMAPMD_QP_RETRY_CNT |
-				      RDMAPMD_QP_RNR_RETRY | RDMAPMD_QP_SQ_PSN |
-				      RDMAPMD_QP_MAX_QP_RD_ATOMIC));
+	TRY(rdmapmd_gid_query(side->context, 1, 0, &address));
+	TRY(rdmapmd_port_query(side->context, 1, &port));
+	peer.gid = address.gid;
+	peer.mtu = port.active_mtu;
+	TRY(rdmapmd_qp_connect(qp, &peer, NULL));
 }
 
 static void

@@ -48,42 +48,23 @@ struct world {
 	bool plain; /* memory is the C library's */
 };
 
-/* RESET, INIT, RTR, RTS: what each step needs is the table at rdmapmd_qp_modify(). */
+/* Two hosts would tell each other this. The first PSNs are 0. */
 static void
-connect_to(struct rdmapmd_qp *qp, const struct end *peer)
+connect_to(struct rdmapmd_qp *qp, const struct end *end)
 {
-	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT, .port_num = 1 };
+	/* What the peer may do here at all; what it may do with which memory, each key says. */
+	const struct rdmapmd_qp_connect_opts opts = {
+		.qp_access_flags = REMOTE & ~RDMAPMD_ACCESS_LOCAL_WRITE,
+	};
+	struct rdmapmd_qp_peer peer = { .qp_num = end->qp->qp_num };
 	struct rdmapmd_gid_entry address;
 	struct rdmapmd_port_attr port;
 
-	TRY(rdmapmd_gid_query(peer->context, 1, 0, &address));
-	TRY(rdmapmd_port_query(peer->context, 1, &port));
-
-	/* What the peer may do here at all; what it may do with which memory, each key says. */
-	attr.qp_access_flags = REMOTE & ~RDMAPMD_ACCESS_LOCAL_WRITE;
-	TRY(rdmapmd_qp_modify(qp, &attr,
-			      RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
-				      RDMAPMD_QP_ACCESS_FLAGS));
-	attr.qp_state = RDMAPMD_QPS_RTR;
-	attr.path_mtu = port.active_mtu;
-	attr.dest_qp_num = peer->qp->qp_num;
-	attr.min_rnr_timer = 12;
-	attr.max_dest_rd_atomic = 4; /* READs and atomics of the peer, at a time */
-	attr.ah_attr =
-		(struct rdmapmd_ah_attr){ .dgid = address.gid, .hop_limit = 64, .port_num = 1 };
-	TRY(rdmapmd_qp_modify(qp, &attr,
-			      RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
-				      RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
-				      RDMAPMD_QP_MAX_DEST_RD_ATOMIC | RDMAPMD_QP_MIN_RNR_TIMER));
-	attr.qp_state = RDMAPMD_QPS_RTS;
-	attr.timeout = 14;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	attr.max_rd_atomic = 4; /* ... of ours */
-	TRY(rdmapmd_qp_modify(qp, &attr,
-			      RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT | RDMAPMD_QP_RETRY_CNT |
-				      RDMAPMD_QP_RNR_RETRY | RDMAPMD_QP_SQ_PSN |
-				      RDMAPMD_QP_MAX_QP_RD_ATOMIC));
+	TRY(rdmapmd_gid_query(end->context, 1, 0, &address));
+	TRY(rdmapmd_port_query(end->context, 1, &port));
+	peer.gid = address.gid;
+	peer.mtu = port.active_mtu;
+	TRY(rdmapmd_qp_connect(qp, &peer, &opts));
 }
 
 /* name: NULL for the first port. */

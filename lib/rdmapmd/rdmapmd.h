@@ -41,6 +41,7 @@
 #include <rte_compat.h>
 
 #include "rdmapmd_ah.h"
+#include "rdmapmd_connect.h"
 #include "rdmapmd_cq.h"
 #include "rdmapmd_device.h"
 #include "rdmapmd_event.h"

@@ -30,10 +30,13 @@ called(struct fake *fake, const char *call)
 		fake->calls[fake->call_count] = call;
 	fake->call_count++;
 	if (fake->fail != NULL && strcmp(fake->fail, call) == 0) {
-		if (fake->skip > 0)
+		if (fake->skip > 0) {
 			fake->skip--;
-		else
+		} else {
 			rc = fake->error;
+			if (fake->once)
+				fake->fail = NULL;
+		}
 	}
 	if (fake->at != NULL && strcmp(fake->at, call) == 0)
 		during = fake->during;

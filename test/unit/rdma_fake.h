@@ -44,6 +44,7 @@ struct fake {
 	const char *fail;  /* this operation ... */
 	int error;	   /* ... fails so ... */
 	unsigned int skip; /* ... after so many times */
+	bool once;	   /* ... and no second time */
 	bool same_numbers;
 	void (*during)(void *arg); /* called inside the operation `at` */
 	void *arg;

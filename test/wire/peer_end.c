@@ -104,54 +104,26 @@ bytes_of(const char *text, uint8_t *bytes, size_t most)
 		bytes[i] = from_hex(&text[2 * i]);
 }
 
-/* The first of our addresses that is of the peer's kind; for those of IPv6 the link-local one will do. */
-static uint8_t
-source_for(const union rdmapmd_gid *gid)
-{
-	struct rdmapmd_gid_entry own;
-	uint8_t i;
-
-	for (i = 0; rdmapmd_gid_query(context, PORT, i, &own) == 0; i++)
-		if (rdmapmd_gid_is_ipv4(&own.gid) == rdmapmd_gid_is_ipv4(gid) &&
-		    (rdmapmd_gid_is_ipv4(gid) || i > 0))
-			break;
-	return i;
-}
-
 static void
 connect_to(uint32_t qpn, uint32_t psn, const char *gid, const char *mac, uint32_t mtu)
 {
-	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT,
-					.port_num = PORT,
-					.qp_access_flags = ACCESS };
+	struct rdmapmd_qp_peer peer = { .qp_num = qpn, .psn = psn, .mtu = RDMAPMD_MTU_256 };
+	struct rdmapmd_qp_connect_opts opts = {
+		.qp_access_flags = ACCESS,
+		.max_dest_rd_atomic = 4,
+		.max_rd_atomic = 1,
+		.min_rnr_timer = 1,
+		/* What is not answered is not said again. */
+		.timeout = RDMAPMD_CONNECT_NONE,
+		.retry_cnt = RDMAPMD_CONNECT_NONE,
+		.rnr_retry = RDMAPMD_CONNECT_NONE,
+	};
 
-	must(rdmapmd_qp_modify(qp, &attr,
-			       RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
-				       RDMAPMD_QP_ACCESS_FLAGS),
-	     "INIT");
-	attr = (struct rdmapmd_qp_attr){ .qp_state = RDMAPMD_QPS_RTR,
-					 .path_mtu = RDMAPMD_MTU_256,
-					 .dest_qp_num = qpn,
-					 .rq_psn = psn,
-					 .max_dest_rd_atomic = 4,
-					 .min_rnr_timer = 1,
-					 .ah_attr = { .hop_limit = 64, .port_num = PORT } };
 	for (; mtu > 256; mtu /= 2)
-		attr.path_mtu++;
-	bytes_of(gid, attr.ah_attr.dgid.raw, sizeof(attr.ah_attr.dgid.raw));
-	bytes_of(mac, attr.ah_attr.dmac, sizeof(attr.ah_attr.dmac));
-	attr.ah_attr.sgid_index = source_for(&attr.ah_attr.dgid);
-	must(rdmapmd_qp_modify(qp, &attr,
-			       RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
-				       RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
-				       RDMAPMD_QP_MAX_DEST_RD_ATOMIC | RDMAPMD_QP_MIN_RNR_TIMER),
-	     "RTR");
-	attr = (struct rdmapmd_qp_attr){ .qp_state = RDMAPMD_QPS_RTS, .max_rd_atomic = 1 };
-	must(rdmapmd_qp_modify(qp, &attr,
-			       RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT | RDMAPMD_QP_RETRY_CNT |
-				       RDMAPMD_QP_RNR_RETRY | RDMAPMD_QP_SQ_PSN |
-				       RDMAPMD_QP_MAX_QP_RD_ATOMIC),
-	     "RTS");
+		peer.mtu++;
+	bytes_of(gid, peer.gid.raw, sizeof(peer.gid.raw));
+	bytes_of(mac, opts.path.dmac, sizeof(opts.path.dmac));
+	must(rdmapmd_qp_connect(qp, &peer, &opts), "connect");
 }
 
 static void
