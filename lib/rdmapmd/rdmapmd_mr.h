@@ -35,7 +35,16 @@ enum rdmapmd_access_flags {
 	 * process. That byte must be aligned to 4 KiB.
 	 */
 	RDMAPMD_ACCESS_ZERO_BASED = 1 << 5,
+	/**
+	 * The device may read and write in any order that PCI lets it, which some hosts are much faster with. What a completion tells
+	 * of is there nevertheless; who looks for data without one may see its end before its beginning. Optional: nothing of a
+	 * device that cannot.
+	 */
+	RDMAPMD_ACCESS_RELAXED_ORDERING = 1 << 20,
 };
+
+/** Flags that a device need not know, of this version or a later one: they may be given to any. */
+#define RDMAPMD_ACCESS_OPTIONAL_RANGE 0x3ff00000u
 
 /** What rdmapmd_mr_rereg() changes. */
 enum rdmapmd_rereg_flags {

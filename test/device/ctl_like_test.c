@@ -13,6 +13,7 @@
 
 #include "ctl_world.h"
 #include "driver/cap.h"
+#include "driver/mkey.h"
 #include "driver/vport.h"
 #include "prm/layouts.h"
 /* The tables, the device's clock, frames that arrive without a wire, and a capability that is changed late. */
@@ -458,6 +459,46 @@ an_untrusted_vf_is_promiscuous_in_name_alone(void **state)
 	}
 }
 
+/* ---- The order of keys ---- */
+
+static int
+key_status(struct hn *hn, uint32_t pd, enum rnic_mkc_field order)
+{
+	const struct drv_mkey mkey = {
+		.mode = RNIC_MKEY_PA, .access = DRV_LR, .pd = pd, .length64 = true
+	};
+	_Alignas(8) uint8_t in[512] = { 0 };
+	const uint32_t bytes = drv_mkey_fill(in, &mkey);
+	uint32_t number;
+
+	assert_true(bytes <= sizeof(in));
+	rnic_mkc_set(rnic_create_mkey_in_mkc((struct rnic_create_mkey_in *)in), order, 1);
+	return drv_execute(&hn->drv, in, bytes, &number);
+}
+
+static void
+a_key_in_another_order_needs_a_device_that_says_so(void **state)
+{
+	static const char *const likes[] = { NULL, "cx4lx" };
+	struct hn hn;
+	uint32_t pd;
+	int expected;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct softrnic_conf conf = { .name = "d", .like = likes[i] };
+
+		hn_start(&hn, NULL, &conf);
+		hn_bring_up(&hn);
+		pd = hn_alloc_object(&hn, RNIC_CMD_ALLOC_PD);
+		expected = i == 0 ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
+		assert_int_equal(key_status(&hn, pd, RNIC_MKC_RELAXED_ORDERING_WRITE), expected);
+		assert_int_equal(key_status(&hn, pd, RNIC_MKC_RELAXED_ORDERING_READ), expected);
+		assert_int_equal(key_status(&hn, pd, RNIC_MKC_LR), RNIC_STATUS_OK);
+		hn_stop(&hn);
+	}
+}
+
 /* ---- The switch between functions ---- */
 
 /* Both pages of a type that is about the switch: there, with nothing in them, or unknown. */
@@ -648,6 +689,7 @@ main(void)
 		cmocka_unit_test(a_vf_has_the_address_that_it_was_given_or_none),
 		cmocka_unit_test(an_untrusted_vf_is_promiscuous_in_name_alone),
 		cmocka_unit_test(physical_functions_manage_the_switch),
+		cmocka_unit_test(a_key_in_another_order_needs_a_device_that_says_so),
 		cmocka_unit_test(roce_of_oldfw_is_for_who_asks_for_it),
 		cmocka_unit_test(source_ports_are_chosen_by_who_asks_for_it),
 		cmocka_unit_test(commands_of_busyfw_take_their_time_and_turn),

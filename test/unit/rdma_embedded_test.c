@@ -205,6 +205,47 @@ test_memory_regions(void **state)
 	rte_free(memory);
 }
 
+static unsigned int
+key_order(struct unit_verbs *world, uint32_t access)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_mkey_out out;
+	struct rdmapmd_mr *mr;
+	uint8_t *memory = rte_malloc(NULL, 4096, 4096);
+	unsigned int order;
+
+	assert_int_equal(rdmapmd_mr_reg(world->pd, memory, 4096, access, &mr), 0);
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, mr->lkey >> 8);
+	assert_int_equal(rnic_cmd_try(world->dev, RNIC_CMD_QUERY_MKEY, 0, &in, sizeof(in), &out,
+				      sizeof(out)),
+			 0);
+	order = (unsigned int)(rnic_mkc_get(rnic_query_mkey_out_mkc(&out),
+					    RNIC_MKC_RELAXED_ORDERING_WRITE) |
+			       rnic_mkc_get(rnic_query_mkey_out_mkc(&out),
+					    RNIC_MKC_RELAXED_ORDERING_READ)
+				       << 1);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	rte_free(memory);
+	return order;
+}
+
+/* Each direction has a capability of its own; without it the device would refuse the key. */
+static void
+test_relaxed_ordering_of_a_device_that_has_it(void **state)
+{
+	struct unit_verbs *world = *state;
+	struct rnic_general_cap *general = &world->dev->caps.general;
+
+	assert_int_equal(key_order(world, RDMAPMD_ACCESS_LOCAL_WRITE), 0);
+	assert_int_equal(key_order(world, RDMAPMD_ACCESS_RELAXED_ORDERING), 3);
+	rnic_general_cap_set(general, RNIC_GENERAL_CAP_RELAXED_ORDERING_READ, 0);
+	assert_int_equal(key_order(world, RDMAPMD_ACCESS_RELAXED_ORDERING), 1);
+	rnic_general_cap_set(general, RNIC_GENERAL_CAP_RELAXED_ORDERING_WRITE, 0);
+	assert_int_equal(key_order(world, RDMAPMD_ACCESS_RELAXED_ORDERING), 0);
+	/* No device knows the others. */
+	assert_int_equal(key_order(world, 1u << 29), 0);
+}
+
 /* The event of a channel, within the time that it may take; NULL: none has come. */
 static struct rdmapmd_cq *
 wait_event(struct rdmapmd_comp_channel *channel, unsigned int patience_ms)
@@ -705,6 +746,7 @@ static const struct CMUnitTest tests[] = {
 	UNIT_VERBS_TEST(test_what_the_device_says_of_itself),
 	UNIT_VERBS_TEST(test_the_path_mtu_follows_the_port),
 	UNIT_VERBS_TEST(test_memory_regions),
+	UNIT_VERBS_TEST(test_relaxed_ordering_of_a_device_that_has_it),
 	UNIT_VERBS_TEST(test_completion_events),
 	UNIT_VERBS_TEST(test_moderated_events),
 	UNIT_VERBS_TEST(test_a_cq_without_a_channel),

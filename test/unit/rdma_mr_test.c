@@ -114,6 +114,14 @@ test_every_combination_of_access_flags(void **state)
 			assert_int_equal(rdmapmd_mr_dereg(mr), 0);
 	}
 	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, 1, 1u << 31, &mr), -EINVAL);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, 1, 1u << 30, &mr), -EINVAL);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, 1, 1u << 19, &mr), -EINVAL);
+	/* Optional ones are for the driver to know, or not. */
+	for (access = RDMAPMD_ACCESS_RELAXED_ORDERING; access <= 1u << 29; access <<= 1) {
+		assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, 1, access, &mr), 0);
+		assert_int_equal(set->fake->mr.access, access);
+		assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	}
 }
 
 static void

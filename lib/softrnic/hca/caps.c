@@ -70,6 +70,9 @@ static const struct general_row general[] = {
 	{ GENERAL(MAX_INDIRECTION), SOFTRNIC_MAX_INDIRECTION },
 	{ GENERAL(LOG_MAX_KLM_LIST_SIZE), SOFTRNIC_LOG_MAX_KLMS },
 	{ GENERAL(LOG_MAX_MSG), SOFTRNIC_LOG_MAX_MESSAGE },
+	/* any order may be the one that things are done in */
+	{ GENERAL(RELAXED_ORDERING_WRITE), 1 },
+	{ GENERAL(RELAXED_ORDERING_READ), 1 },
 	/* ... and windows; of other keys WQEs change neither range nor pages */
 	{ GENERAL(IMAICL), 1 },
 	{ GENERAL(UMR_MODIFY_ENTITY_SIZE_DISABLED), 1 },

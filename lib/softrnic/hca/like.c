@@ -151,6 +151,8 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	G(UMR_MODIFY_ENTITY_SIZE_DISABLED, 0),
 	G(IMAICL, 0),
 	G(QKV, 1),
+	G(RELAXED_ORDERING_WRITE, 0),
+	G(RELAXED_ORDERING_READ, 0),
 	G(UAR_4K, 0),
 	G(NUM_OF_UARS_PER_PAGE, 0),
 	G(MAX_NUM_EQS, 0),

@@ -90,6 +90,18 @@ mkey_context(struct softrnic_mkey *mkey, const struct rnic_mkc *mkc)
 	return RNIC_STATUS_OK;
 }
 
+/* As a card: what it has not said that it has may not be asked for. */
+static bool
+mkey_order_valid(const struct softrnic *dev, const struct rnic_mkc *mkc)
+{
+	const struct rnic_general_cap *cap = &dev->general_cap[1];
+
+	return rnic_mkc_get(mkc, RNIC_MKC_RELAXED_ORDERING_WRITE) <=
+		       rnic_general_cap_get(cap, RNIC_GENERAL_CAP_RELAXED_ORDERING_WRITE) &&
+	       rnic_mkc_get(mkc, RNIC_MKC_RELAXED_ORDERING_READ) <=
+		       rnic_general_cap_get(cap, RNIC_GENERAL_CAP_RELAXED_ORDERING_READ);
+}
+
 /* Entries that [start, start + length) needs. */
 static uint64_t
 mkey_pages_needed(const struct softrnic_mkey *mkey)
@@ -306,7 +318,8 @@ SOFTRNIC_CMD(create_mkey)
 	int status;
 
 	/* There are no umems. */
-	if (rnic_create_mkey_in_get(&in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_VALID))
+	if (rnic_create_mkey_in_get(&in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_VALID) ||
+	    !mkey_order_valid(dev, rnic_create_mkey_in_mkc(&in)))
 		return RNIC_STATUS_BAD_PARAM;
 	mkey = softrnic_alloc(dev, 1, sizeof(*mkey));
 	if (mkey == NULL)

@@ -72,6 +72,10 @@ mkey_context_fill(struct rnic_mkc *mkc, const struct rnic_mkey_region *region, u
 	rnic_mkc_set(mkc, RNIC_MKC_RR, (region->access & RNIC_MKEY_REMOTE_READ) != 0);
 	rnic_mkc_set(mkc, RNIC_MKC_RW, (region->access & RNIC_MKEY_REMOTE_WRITE) != 0);
 	rnic_mkc_set(mkc, RNIC_MKC_A, (region->access & RNIC_MKEY_REMOTE_ATOMIC) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_RELAXED_ORDERING_WRITE,
+		     (region->access & RNIC_MKEY_RELAXED_WRITE) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_RELAXED_ORDERING_READ,
+		     (region->access & RNIC_MKEY_RELAXED_READ) != 0);
 	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
 	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
 	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, variant);

@@ -21,6 +21,9 @@ enum rnic_mkey_access {
 	RNIC_MKEY_REMOTE_WRITE = 1 << 1,
 	RNIC_MKEY_REMOTE_READ = 1 << 2,
 	RNIC_MKEY_REMOTE_ATOMIC = 1 << 3,
+	/* no right, but an order: of devices that say so */
+	RNIC_MKEY_RELAXED_WRITE = 1 << 4,
+	RNIC_MKEY_RELAXED_READ = 1 << 5,
 };
 struct rnic_mkey_attr {
 	void *memory;

@@ -8,6 +8,7 @@
 #include "core/cmd.h"
 #include "core/dev.h"
 #include "object/mkey.h"
+#include "prm/caps.h"
 #include "prm/cmd.h"
 #include "rdma/mr.h"
 #include "rdma/rdma.h"
@@ -33,6 +34,20 @@ rnic_rdma_pd_dealloc(struct rdmapmd_pd *pd)
 	return rnic_cmd_destroy(rnic_rdma_dev(pd->context), RNIC_CMD_DEALLOC_PD, pd->pdn);
 }
 
+/* A device without one of the two refuses a key that asks for it. */
+static unsigned int
+relaxed_access(const struct rnic_dev *dev, uint32_t access)
+{
+	if (!(access & RDMAPMD_ACCESS_RELAXED_ORDERING))
+		return 0;
+	return (rnic_general_cap(dev, RNIC_GENERAL_CAP_RELAXED_ORDERING_WRITE)
+			? RNIC_MKEY_RELAXED_WRITE
+			: 0u) |
+	       (rnic_general_cap(dev, RNIC_GENERAL_CAP_RELAXED_ORDERING_READ)
+			? RNIC_MKEY_RELAXED_READ
+			: 0u);
+}
+
 static int
 create_key(struct rnic_dev *dev, const struct rdmapmd_mr_attr *attr, uint32_t *key)
 {
@@ -41,7 +56,7 @@ create_key(struct rnic_dev *dev, const struct rdmapmd_mr_attr *attr, uint32_t *k
 		.length = attr->length,
 		.address = attr->iova,
 		.pd = attr->pd->pdn,
-		.access = attr->access & KEY_ACCESS,
+		.access = (attr->access & KEY_ACCESS) | relaxed_access(dev, attr->access),
 	};
 
 	return rnic_mkey_create(dev, &key_attr, key);
