@@ -65,11 +65,15 @@ void rnic_decode_cmd_out(const void *in, size_t in_length, const void *out, size
  */
 void rnic_dump_wqe(uint64_t at, const void *wqe, size_t length, rnic_dump_line *line, void *arg);
 
-/*
- * Its segments. ethernet: the queue is an SQ or a raw packet QP, whose SENDs have an Ethernet
- * segment.
- */
-void rnic_decode_wqe(const void *wqe, size_t length, bool ethernet, rnic_dump_line *line,
+/* What stands behind the control segment of a queue's SENDs. */
+enum rnic_wqe_kind {
+	RNIC_WQE_OF_MESSAGES,  /* data: the peer is known */
+	RNIC_WQE_OF_FRAMES,    /* an Ethernet segment: of an SQ, or a raw packet QP */
+	RNIC_WQE_OF_DATAGRAMS, /* the address vector */
+};
+
+/* Its segments. */
+void rnic_decode_wqe(const void *wqe, size_t length, enum rnic_wqe_kind kind, rnic_dump_line *line,
 		     void *arg);
 
 /* A CQE, an error CQE included. */

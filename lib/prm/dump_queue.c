@@ -83,6 +83,39 @@ decode_eth(const uint8_t *bytes, size_t length, rnic_dump_line *line, void *arg)
 	return header < length ? header : length;
 }
 
+static size_t
+decode_av(const uint8_t *bytes, size_t length, rnic_dump_line *line, void *arg)
+{
+	struct rnic_wqe_av av;
+	uint32_t dqp, grh;
+
+	if (length < sizeof(av)) {
+		rnic_dump_printf(line, arg, "  av: cut short, %zu bytes", length);
+		return length;
+	}
+	memcpy(&av, bytes, sizeof(av));
+	dqp = rnic_be32_to_cpu(av.dqp);
+	grh = rnic_be32_to_cpu(av.grh_gid_fl);
+	rnic_dump_printf(
+		line, arg,
+		"  av: dqp 0x%x%s qkey 0x%x%s stat_rate %u sl %u udp_sport 0x%x tclass 0x%02x "
+		"hop_limit %u",
+		dqp & 0xffffff, dqp & RNIC_WQE_AV_EXTENDED ? "" : " not extended",
+		rnic_be32_to_cpu(av.qkey),
+		rnic_be32_to_cpu(av.qkey) & RNIC_WQE_AV_OWN_QKEY ? " (the queue pair's)" : "",
+		av.stat_rate_sl >> 4, av.stat_rate_sl & 0xf, rnic_be16_to_cpu(av.udp_sport),
+		av.tclass, av.hop_limit);
+	rnic_dump_printf(line, arg,
+			 "  av: rmac %02x:%02x:%02x:%02x:%02x:%02x grh %u sgid_index %u "
+			 "flow_label 0x%x rgid %08x %08x %08x %08x",
+			 av.rmac[0], av.rmac[1], av.rmac[2], av.rmac[3], av.rmac[4], av.rmac[5],
+			 !!(grh & RNIC_WQE_AV_GRH), grh >> RNIC_WQE_AV_GID_SHIFT & 0xff,
+			 grh & RNIC_WQE_AV_FLOW_LABEL, rnic_dump_dword(av.rgid, 16, 0),
+			 rnic_dump_dword(av.rgid, 16, 4), rnic_dump_dword(av.rgid, 16, 8),
+			 rnic_dump_dword(av.rgid, 16, 12));
+	return sizeof(av);
+}
+
 /* A data or inline segment; returns the bytes it takes. */
 static size_t
 decode_data(const uint8_t *bytes, size_t length, rnic_dump_line *line, void *arg)
@@ -153,7 +186,8 @@ has_data(uint32_t opcode)
 }
 
 void
-rnic_decode_wqe(const void *wqe, size_t length, bool ethernet, rnic_dump_line *line, void *arg)
+rnic_decode_wqe(const void *wqe, size_t length, enum rnic_wqe_kind kind, rnic_dump_line *line,
+		void *arg)
 {
 	const uint8_t *bytes = wqe;
 	size_t at = sizeof(struct rnic_wqe_ctrl), end = wqe_bytes(wqe, length);
@@ -172,8 +206,10 @@ rnic_decode_wqe(const void *wqe, size_t length, bool ethernet, rnic_dump_line *l
 		at += decode_remote(bytes + at, end - at,
 				    opcode == RNIC_WQE_ATOMIC_CS || opcode == RNIC_WQE_ATOMIC_FA,
 				    line, arg);
-	else if (ethernet && has_data(opcode) && at < end)
+	else if (kind == RNIC_WQE_OF_FRAMES && has_data(opcode) && at < end)
 		at += decode_eth(bytes + at, end - at, line, arg);
+	else if (kind == RNIC_WQE_OF_DATAGRAMS && has_data(opcode) && at < end)
+		at += decode_av(bytes + at, end - at, line, arg);
 	while (at < end && has_data(opcode))
 		at += decode_data(bytes + at, end - at, line, arg);
 	for (; at < end; at += RNIC_WQE_DS_BYTES)

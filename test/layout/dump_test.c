@@ -297,18 +297,69 @@ wqe_as_rdma_core_prints_it(void **state)
 					"00000000 c0000000 00000000 00000000\n"
 					"0000022a 00008a0b 00007fc5 9a5b2000\n");
 	restart();
-	rnic_decode_wqe(wqe, sizeof(wqe), true, collect, &text);
+	rnic_decode_wqe(wqe, sizeof(wqe), RNIC_WQE_OF_FRAMES, collect, &text);
 	has("  ctrl: SEND(0x0a) opmod 0x0 index 0x0 qpn 0x1150 ds 3 fm_ce_se 0x08 ");
 	has("  eth: cs_flags 0xc0 mss 0 ");
 	has("  data: byte_count 0x22a lkey 0x8a0b address 0x7fc59a5b2000\n");
 	assert_int_equal(text.lines, 3);
 	/* The same bytes on a queue without Ethernet segments. */
 	restart();
-	rnic_decode_wqe(wqe, sizeof(wqe), false, collect, &text);
+	rnic_decode_wqe(wqe, sizeof(wqe), RNIC_WQE_OF_MESSAGES, collect, &text);
 	has_not("eth:");
 }
 
 /* What a request does at its peer stands before the data. */
+static void
+test_wqe_of_a_datagram_is_decoded(void **state)
+{
+	struct {
+		struct rnic_wqe_ctrl ctrl;
+		struct rnic_wqe_av av;
+		struct rnic_wqe_data data;
+	} wqe = {
+		.ctrl.opmod_idx_opcode = RNIC_BE32(RNIC_WQE_CTRL_DW0(0, 1, RNIC_WQE_SEND)),
+		.ctrl.qpn_ds = RNIC_BE32(RNIC_WQE_CTRL_DW1(5, 5)),
+		.av = { .qkey = RNIC_BE32(0x1234),
+			.dqp = RNIC_BE32(RNIC_WQE_AV_EXTENDED | 0xabcdef),
+			.stat_rate_sl = 0x26,
+			.udp_sport = RNIC_BE16(0xc001),
+			.rmac = { 2, 0, 0, 0, 0, 9 },
+			.tclass = 0x68,
+			.hop_limit = 64,
+			.grh_gid_fl =
+				RNIC_BE32(RNIC_WQE_AV_GRH | 7 << RNIC_WQE_AV_GID_SHIFT | 0x54321),
+			.rgid = { 0xfe, 0x80, [15] = 9 } },
+		.data.byte_count = RNIC_BE32(8),
+		.data.lkey = RNIC_BE32(0x77),
+		.data.address = RNIC_BE64(0x9000),
+	};
+
+	(void)state;
+	restart();
+	rnic_decode_wqe(&wqe, sizeof(wqe), RNIC_WQE_OF_DATAGRAMS, collect, &text);
+	has("  av: dqp 0xabcdef qkey 0x1234 stat_rate 2 sl 6 udp_sport 0xc001 tclass 0x68 hop_limit 64\n"
+	    "  av: rmac 02:00:00:00:00:09 grh 1 sgid_index 7 flow_label 0x54321 rgid fe800000 00000000 00000000 "
+	    "00000009\n"
+	    "  data: byte_count 0x8 lkey 0x77 address 0x9000\n");
+	assert_int_equal(text.lines, 4);
+	restart();
+	wqe.av.qkey = RNIC_BE32(RNIC_WQE_AV_OWN_QKEY);
+	wqe.av.dqp = RNIC_BE32(0xabcdef);
+	rnic_decode_wqe(&wqe, sizeof(wqe), RNIC_WQE_OF_DATAGRAMS, collect, &text);
+	has("  av: dqp 0xabcdef not extended qkey 0x80000000 (the queue pair's) ");
+	/* A NOP has none. */
+	restart();
+	wqe.ctrl.opmod_idx_opcode = RNIC_BE32(RNIC_WQE_CTRL_DW0(0, 1, RNIC_WQE_NOP));
+	wqe.ctrl.qpn_ds = RNIC_BE32(RNIC_WQE_CTRL_DW1(5, 1));
+	rnic_decode_wqe(&wqe, sizeof(wqe), RNIC_WQE_OF_DATAGRAMS, collect, &text);
+	assert_int_equal(text.lines, 1);
+	restart();
+	wqe.ctrl.opmod_idx_opcode = RNIC_BE32(RNIC_WQE_CTRL_DW0(0, 1, RNIC_WQE_SEND));
+	wqe.ctrl.qpn_ds = RNIC_BE32(RNIC_WQE_CTRL_DW1(5, 3));
+	rnic_decode_wqe(&wqe, sizeof(wqe), RNIC_WQE_OF_DATAGRAMS, collect, &text);
+	has("  av: cut short, 32 bytes\n");
+}
+
 static void
 wqe_of_rdma(void **state)
 {
@@ -331,7 +382,7 @@ wqe_of_rdma(void **state)
 
 	(void)state;
 	restart();
-	rnic_decode_wqe(&wqe, sizeof(wqe), false, collect, &text);
+	rnic_decode_wqe(&wqe, sizeof(wqe), RNIC_WQE_OF_MESSAGES, collect, &text);
 	has("  ctrl: ATOMIC_CS(0x11) ");
 	has("  raddr: address 0x7f0012345678 rkey 0xabcd12\n"
 	    "  atomic: swap_add 0x3 compare 0x4\n"
@@ -339,15 +390,15 @@ wqe_of_rdma(void **state)
 	assert_int_equal(text.lines, 4);
 	restart();
 	wqe.ctrl.opmod_idx_opcode = RNIC_BE32(RNIC_WQE_CTRL_DW0(0, 1, RNIC_WQE_RDMA_WRITE));
-	rnic_decode_wqe(&wqe, sizeof(wqe), false, collect, &text);
+	rnic_decode_wqe(&wqe, sizeof(wqe), RNIC_WQE_OF_MESSAGES, collect, &text);
 	has("  raddr: address 0x7f0012345678 rkey 0xabcd12\n  data: ");
 	restart();
 	wqe.ctrl.qpn_ds = RNIC_BE32(RNIC_WQE_CTRL_DW1(5, 1));
-	rnic_decode_wqe(&wqe, sizeof(wqe), false, collect, &text);
+	rnic_decode_wqe(&wqe, sizeof(wqe), RNIC_WQE_OF_MESSAGES, collect, &text);
 	assert_int_equal(text.lines, 1);
 	restart();
 	wqe.ctrl.qpn_ds = RNIC_BE32(RNIC_WQE_CTRL_DW1(5, 2));
-	rnic_decode_wqe(&wqe, 24, false, collect, &text);
+	rnic_decode_wqe(&wqe, 24, RNIC_WQE_OF_MESSAGES, collect, &text);
 	has("  raddr: cut short, 8 bytes\n");
 }
 
@@ -371,7 +422,7 @@ wqe_inline(void **state)
 
 	(void)state;
 	restart();
-	rnic_decode_wqe(&wqe, sizeof(wqe), true, collect, &text);
+	rnic_decode_wqe(&wqe, sizeof(wqe), RNIC_WQE_OF_FRAMES, collect, &text);
 	has(" inline_header_size 18 ");
 	has("  inline: byte_count 0x14\n  data: byte_count 0x3c ");
 	assert_int_equal(text.lines, 4);
@@ -384,10 +435,10 @@ wqe_cut_short(void **state)
 
 	(void)state;
 	restart();
-	rnic_decode_wqe(wqe, sizeof(wqe), true, collect, &text);
+	rnic_decode_wqe(wqe, sizeof(wqe), RNIC_WQE_OF_FRAMES, collect, &text);
 	has("  64 of its 1008 bytes follow\n");
 	restart();
-	rnic_decode_wqe(wqe, 15, true, collect, &text);
+	rnic_decode_wqe(wqe, 15, RNIC_WQE_OF_FRAMES, collect, &text);
 	has("  ctrl: cut short, 15 bytes\n");
 }
 
@@ -539,7 +590,7 @@ hostile_bytes(void **state)
 		if (m >= 4 && round & 1)
 			b[3] = RNIC_WQE_SEND;
 		rnic_dump_wqe(0, b, m, discard, &total);
-		rnic_decode_wqe(b, m, round & 2, discard, &total);
+		rnic_decode_wqe(b, m, (enum rnic_wqe_kind)(round / 2 % 3), discard, &total);
 		rnic_dump_cqe(0, b, m, discard, &total);
 		rnic_decode_cqe(b, m, discard, &total);
 		rnic_dump_eqe(0, b, m, discard, &total);
@@ -571,6 +622,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(eqe),
 		cmocka_unit_test(gathered_into_one_piece),
 		cmocka_unit_test(gathered_into_more_pieces),
+		cmocka_unit_test(test_wqe_of_a_datagram_is_decoded),
 		cmocka_unit_test(hostile_bytes),
 	};
 

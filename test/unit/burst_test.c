@@ -66,11 +66,11 @@ rnic_dump_wanted(void)
 }
 
 void
-rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet)
+rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, enum rnic_wqe_kind kind)
 {
 	(void)sq;
 	(void)index;
-	(void)ethernet;
+	assert_int_equal(kind, RNIC_WQE_OF_FRAMES);
 }
 
 void

@@ -294,6 +294,7 @@ test_dumps(void **state)
 	assert_int_equal(rnic_rdma_post_send_dump(&rings->qp.qp, wr, 3), 3);
 	/* Each WQE once, the first one of two WQEBBs. */
 	assert_int_equal(rings_dump_count, 3);
+	assert_int_equal(rings_dumped_kind, RNIC_WQE_OF_MESSAGES);
 	assert_int_equal(rings_dumped[0], 0xffff);
 	assert_int_equal(rings_dumped[1], 1);
 	assert_int_equal(rings_dumped[2], 2);

@@ -95,6 +95,7 @@ rnic_rdma_wake(const struct rnic_rdma_cq *cq)
 
 /* Dumps, of which the numbers are kept. */
 unsigned int rings_dumped[RINGS_DUMPS], rings_dump_count;
+enum rnic_wqe_kind rings_dumped_kind;
 void (*rings_in_poll)(void);
 
 bool
@@ -104,11 +105,11 @@ rnic_dump_wanted(void)
 }
 
 void
-rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet)
+rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, enum rnic_wqe_kind kind)
 {
 	assert_int_equal(sq->sqn, RINGS_QPN);
-	/* A data segment must not be taken for an Ethernet segment. */
-	assert_false(ethernet);
+	/* A data segment must not be taken for another. */
+	rings_dumped_kind = kind;
 	rings_dumped[rings_dump_count++ % RINGS_DUMPS] = index;
 }
 

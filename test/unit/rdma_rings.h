@@ -18,6 +18,7 @@
 
 #include "core/bfreg.h"
 #include "prm/cqe.h"
+#include "prm/dump.h"
 #include "prm/wqe.h"
 #include "rdma/rdma.h"
 #include "main.h"
@@ -75,6 +76,7 @@ extern uint32_t rings_window_key, rings_window_freed;
 /* WQEBBs of WQEs that were dumped, places of entries. */
 #define RINGS_DUMPS 8
 extern unsigned int rings_dumped[RINGS_DUMPS], rings_dump_count;
+extern enum rnic_wqe_kind rings_dumped_kind; /* of the last WQE */
 /* In the middle of a poll that dumps: once for each entry. */
 extern void (*rings_in_poll)(void);
 

@@ -250,6 +250,7 @@ test_dumps(void **state)
 
 	assert_int_equal(rnic_rdma_post_datagrams_dump(&rings->qp.qp, wr, 2), 2);
 	assert_int_equal(rings_dump_count, 2);
+	assert_int_equal(rings_dumped_kind, RNIC_WQE_OF_DATAGRAMS);
 	assert_int_equal(rings_dumped[1], 2);
 }
 

@@ -60,16 +60,16 @@ softrnic_dump_queues_wanted(void)
 }
 
 void
-softrnic_dump_wqe(const struct softrnic *dev, const char *kind, uint32_t number, uint16_t counter,
-		  const void *wqe, uint32_t length, bool ethernet)
+softrnic_dump_wqe(const struct softrnic *dev, const char *name, uint32_t number, uint16_t counter,
+		  const void *wqe, uint32_t length, enum rnic_wqe_kind kind)
 {
 	struct rnic_dump_text text = { .put = queue_put };
 
-	title(&text, "softrnic: %s: %s 0x%x executes WQE counter 0x%x", dev->name, kind, number,
+	title(&text, "softrnic: %s: %s 0x%x executes WQE counter 0x%x", dev->name, name, number,
 	      counter);
 	rnic_dump_wqe((uint64_t)counter * RNIC_WQEBB_BYTES, wqe, length, rnic_dump_text_line,
 		      &text);
-	rnic_decode_wqe(wqe, length, ethernet, rnic_dump_text_line, &text);
+	rnic_decode_wqe(wqe, length, kind, rnic_dump_text_line, &text);
 	rnic_dump_text_end(&text);
 }
 

@@ -254,7 +254,10 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 		blocks = length == 0 ? 1 : (length + RNIC_WQEBB_BYTES - 1) / RNIC_WQEBB_BYTES;
 		if (unlikely(dev->dump_queues))
 			softrnic_dump_wqe(dev, "QP", qp->object.number, qp->sq_consumer, wqe,
-					  blocks * RNIC_WQEBB_BYTES, false);
+					  blocks * RNIC_WQEBB_BYTES,
+					  qp->data_at == softrnic_qp_datagram_data_at
+						  ? RNIC_WQE_OF_DATAGRAMS
+						  : RNIC_WQE_OF_MESSAGES);
 		ctrl = (const struct rnic_wqe_ctrl *)wqe;
 		*req = (struct roce_request){
 			.opcode = (uint8_t)rnic_be32_to_cpu(ctrl->opmod_idx_opcode),

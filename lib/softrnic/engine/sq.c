@@ -418,7 +418,7 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 	sq_prefetch(sq, blocks, available);
 	if (unlikely(dev->dump_queues) && sq->lso.at == 0 && sq->multi.at == 0)
 		softrnic_dump_wqe(dev, "SQ", sq->object.number, sq->consumer, wqe.bytes,
-				  blocks * RNIC_WQEBB_BYTES, true);
+				  blocks * RNIC_WQEBB_BYTES, RNIC_WQE_OF_FRAMES);
 	if (likely(blocks != 0 && rnic_be32_to_cpu(wqe.ctrl.qpn_ds) >> 8 == sq->object.number)) {
 		if (opcode == RNIC_WQE_ENHANCED_MPSW)
 			rc = sq_send_multi(dev, sq, &wqe, packets);

@@ -615,7 +615,7 @@ tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const uns
 		if ((flags & TX_DUMP) && post.last != was)
 			rnic_dump_sq_wqe(&txq->sq,
 					 ((uint8_t *)post.last - txq->sq.ring) / RNIC_WQEBB_BYTES,
-					 true);
+					 RNIC_WQE_OF_FRAMES);
 	}
 	if (likely(txq->sq.producer != first)) {
 		rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer);

@@ -14,7 +14,7 @@
 #include "prm/wqe.h"
 
 void
-rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet)
+rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, enum rnic_wqe_kind kind)
 {
 	struct rnic_dump_text text = { .put = rnic_dump_put };
 	uint8_t wqe[(RNIC_WQE_DS_MAX + 1) * RNIC_WQE_DS_BYTES];
@@ -26,7 +26,7 @@ rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet)
 	memcpy(wqe, sq->ring + start, first);
 	memcpy(wqe + first, sq->ring, sizeof(wqe) - first);
 	rnic_dump_wqe((uintptr_t)sq->ring + start, wqe, sizeof(wqe), rnic_dump_text_line, &text);
-	rnic_decode_wqe(wqe, sizeof(wqe), ethernet, rnic_dump_text_line, &text);
+	rnic_decode_wqe(wqe, sizeof(wqe), kind, rnic_dump_text_line, &text);
 	rnic_dump_text_end(&text);
 }
 

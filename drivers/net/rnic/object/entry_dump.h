@@ -4,15 +4,16 @@
 #ifndef RNIC_ENTRY_DUMP_H
 #define RNIC_ENTRY_DUMP_H
 
-#include <stdbool.h>
 #include <stdint.h>
+
+#include "prm/dump.h"
 
 struct rnic_cq;
 struct rnic_cqe;
 struct rnic_sq;
 
-/* The WQE that starts at this WQEBB. ethernet: its SENDs have an Ethernet segment. */
-void rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet);
+/* The WQE that starts at this WQEBB. */
+void rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, enum rnic_wqe_kind kind);
 void rnic_dump_cq_entry(const struct rnic_cq *cq, const struct rnic_cqe *cqe);
 
 #endif

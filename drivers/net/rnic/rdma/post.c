@@ -451,12 +451,12 @@ signal_last(struct rnic_rdma_send *sq, uint16_t last)
 
 /* All from one WQEBB to another, each WQE once. */
 static void
-dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to, bool ethernet)
+dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to, enum rnic_wqe_kind kind)
 {
 	uint32_t ds;
 
 	while (from != to) {
-		rnic_dump_sq_wqe(&sq->wq, from, ethernet);
+		rnic_dump_sq_wqe(&sq->wq, from, kind);
 		ds = rnic_be32_to_cpu(((const struct rnic_wqe_ctrl *)sq_wqebb(sq, from))->qpn_ds) &
 		     RNIC_WQE_DS_MAX;
 		from = (uint16_t)(from + (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB);
@@ -494,7 +494,7 @@ finish(struct rdmapmd_qp *head, const struct made *made, bool full, uint64_t tai
 	sq->signaled = signaled;
 	if (dump)
 		dump_wqes(sq, sq->wq.producer, made->producer,
-			  head->qp_type == RDMAPMD_QPT_RAW_PACKET);
+			  rnic_rdma_wqe_kind((const struct rnic_rdma_qp *)head));
 	publish_head(sq, made->posted);
 	hand_over(sq, sq->wq.producer, made->last, made->producer);
 }

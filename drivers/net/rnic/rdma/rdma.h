@@ -21,6 +21,7 @@
 #include "object/ring.h"
 #include "object/rq.h"
 #include "object/sq.h"
+#include "prm/dump.h"
 #include "prm/qp.h"
 #include "rdmapmd_driver.h"
 
@@ -214,6 +215,14 @@ static inline bool
 rnic_rdma_is_datagram(const struct rnic_rdma_qp *qp)
 {
 	return qp->qp.qp_type == RDMAPMD_QPT_UD || qp->qp.qp_type == RDMAPMD_QPT_GSI;
+}
+
+static inline enum rnic_wqe_kind
+rnic_rdma_wqe_kind(const struct rnic_rdma_qp *qp)
+{
+	if (rnic_rdma_is_raw(qp))
+		return RNIC_WQE_OF_FRAMES;
+	return rnic_rdma_is_datagram(qp) ? RNIC_WQE_OF_DATAGRAMS : RNIC_WQE_OF_MESSAGES;
 }
 
 static inline enum rnic_qp_st
