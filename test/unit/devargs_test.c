@@ -192,6 +192,9 @@ static const struct {
 	{ "poll=-1", "poll=-1" },
 	{ "bf=2", "bf=2" },
 	{ "bf=yes", "bf=yes" },
+	{ "bfregs=514", "bfregs=514" },
+	{ "bfregs=3", "bfregs=3" },
+	{ "low_latency=5", "low_latency=5" },
 	{ "log_max_qp=7", "log_max_qp=7" },
 	{ "log_max_qp=19", "log_max_qp=19" },
 	{ "mac=02:00:00:00:00", "mac=02:00:00:00:00" },
@@ -251,11 +254,12 @@ static const struct {
 static void
 test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 {
-	static const char *const keys[] = { "socket",  "peer",	 "pci",	 "wire", "rx_pcap",
-					    "tx_pcap", "iface",	 "drop", "dup",	 "reorder",
-					    "corrupt", "seed",	 "poll", "bf",	 "inline",
-					    "like",    "quirks", "mac",	 "ip",	 "log_max_qp",
-					    "bytes",   "delay",	 "rule", "gw" };
+	static const char *const keys[] = { "socket",	  "peer",   "pci",  "wire", "rx_pcap",
+					    "tx_pcap",	  "iface",  "drop", "dup",  "reorder",
+					    "corrupt",	  "seed",   "poll", "bf",   "inline",
+					    "like",	  "quirks", "mac",  "ip",   "log_max_qp",
+					    "bytes",	  "delay",  "rule", "gw",   "bfregs",
+					    "low_latency" };
 	char said[1024];
 	size_t i, k;
 
@@ -369,12 +373,38 @@ test_blueflame_of_a_pci_function_is_warned_of(void **state)
 	}
 }
 
+static void
+test_some_doorbell_registers_are_shared(void **state)
+{
+	static const char *const all[] = { "low_latency=16", "bfregs=4", "bfregs=0,low_latency=0",
+					   "bfregs=8,low_latency=10" };
+	struct rnic_devargs args;
+	char said[1024];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(all); i++) {
+		parse_and_read_log(all[i], -EINVAL, said, sizeof(said));
+		assert_non_null(strstr(said, "at least two registers are shared"));
+	}
+	assert_int_equal(rnic_devargs_parse("d", "bf=1", &args), 0);
+	assert_int_equal(args.bfregs, 16);
+	assert_int_equal(args.low_latency, 4);
+	assert_int_equal(rnic_devargs_parse("d", "low_latency=510,pci=41:00.1,bfregs=512", &args),
+			 0);
+	assert_int_equal(args.bfregs, 512);
+	assert_int_equal(args.low_latency, 510);
+	assert_int_equal(rnic_devargs_parse("d", "bfregs=6", &args), 0);
+	assert_int_equal(args.low_latency, 4);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_defaults),
 	cmocka_unit_test(test_every_key),
 	cmocka_unit_test(test_addresses),
 	cmocka_unit_test(test_links_and_gateways),
 	cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
+	cmocka_unit_test(test_some_doorbell_registers_are_shared),
 	cmocka_unit_test(test_a_pci_function),
 	cmocka_unit_test(test_blueflame_of_a_pci_function_is_warned_of),
 	cmocka_unit_test(test_whose_the_peer_may_be_is_asked_with_a_socket),

@@ -125,7 +125,7 @@ test_more_thread_domains_than_registers(void **state)
 /* ---- All registers ---- */
 
 /* What the sixteen and the event queues leave of the device's pages, two registers each. */
-#define OFFERED	  (2 * (SOFTRNIC_UAR_PAGES - 1 - RNIC_BF_REGS / 2))
+#define OFFERED	  (2 * (SOFTRNIC_UAR_PAGES - 1 - RNIC_BFREGS / 2))
 #define DEDICATED (OFFERED < RNIC_BF_DYNAMIC_REGS ? OFFERED : RNIC_BF_DYNAMIC_REGS)
 
 static uint64_t

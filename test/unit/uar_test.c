@@ -113,7 +113,7 @@ test_figures(void **state)
 				assert_ptr_not_equal(regs[i]->address, regs[k]->address);
 	}
 	/* First come: the first four have one each; 36 queues share the other twelve, three on each. */
-	assert_int_equal(owned, RNIC_BF_LOW_LATENCY_REGS);
+	assert_int_equal(owned, RNIC_LOW_LATENCY);
 	for (i = 0; i < 4; i++)
 		assert_int_equal(regs[i]->kind, RNIC_BFREG_LOW_LATENCY);
 	for (i = 4; i < 40; i++) {
@@ -550,11 +550,59 @@ test_a_queue_that_is_refused_gives_its_register_back(void **state)
 	assert_int_equal(unit_objects(dev), before);
 }
 
+/* All that the device has pages for, beside that of the event queues; none with an owner; as few as there may be. */
+static void
+test_as_many_as_the_devargs_say(void **state)
+{
+	static const struct {
+		const char *devargs;
+		unsigned int bfregs, low_latency;
+	} rows[] = {
+		{ "bfregs=510,low_latency=508", 510, 508 },
+		{ "low_latency=0", 16, 0 },
+		{ "bfregs=2,low_latency=0", 2, 0 },
+		{ "bfregs=32,low_latency=8", 32, 8 },
+	};
+	static struct rnic_bfreg *regs[1100];
+	struct rnic_uars_usage usage;
+	struct rnic_dev *dev;
+	unsigned int i, k, n;
+
+	(void)state;
+	memset(&pages, 0, sizeof(pages));
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		assert_int_equal(rnic_dev_open(UNIT_DEVICE, rows[i].devargs, SOCKET_ID_ANY, &dev),
+				 0);
+		n = 2 * rows[i].bfregs;
+		for (k = 0; k < n; k++) {
+			regs[k] = rnic_bfreg_alloc(dev, RNIC_BFREG_LOW_LATENCY);
+			assert_int_equal(regs[k]->kind, k < rows[i].low_latency
+								? RNIC_BFREG_LOW_LATENCY
+								: RNIC_BFREG_SHARED);
+			/* Before one comes round, each of the others was given. */
+			if (k >= rows[i].bfregs)
+				assert_true(regs[k]->users > 1);
+			else
+				assert_int_equal(regs[k]->users, 1);
+		}
+		rnic_uars_usage(dev, &usage);
+		assert_int_equal(usage.low_latency, rows[i].low_latency);
+		assert_int_equal(usage.shared_users, n - rows[i].low_latency);
+		for (k = 0; k < n; k++)
+			assert_int_equal(rnic_bfreg_free(dev, regs[k]), 0);
+		rnic_dev_close(dev);
+	}
+	assert_int_equal(
+		rnic_dev_open(UNIT_DEVICE, "bfregs=512,low_latency=0", SOCKET_ID_ANY, &dev),
+		-ENOSPC);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fresh, unit_close)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_figures),
 	TEST(test_eight_pages_and_the_event_queues),
+	UNIT_TEST(test_as_many_as_the_devargs_say),
 	TEST(test_halves_in_turn),
 	TEST(test_the_lock_is_for_shared_registers_alone),
 	TEST(test_registers_larger_than_their_page),

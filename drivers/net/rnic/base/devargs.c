@@ -161,6 +161,18 @@ set_bool(struct rnic_devargs *args, size_t offset, const char *value)
 	return 0;
 }
 
+/* Two on a page, which is of one kind. */
+static int
+set_registers(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	uint64_t count;
+
+	if (parse_u64(value, RNIC_BFREGS_MAX, &count) != 0 || count % 2 != 0)
+		return -EINVAL;
+	*(uint16_t *)((char *)args + offset) = (uint16_t)count;
+	return 0;
+}
+
 static int
 set_log_max_qp(struct rnic_devargs *args, size_t offset, const char *value)
 {
@@ -304,6 +316,10 @@ static const struct devarg {
 	{ "seed", "a number", set_seed, 0 },
 	{ "poll", "thread, or a CPU to pin it to", set_poll, 0 },
 	{ "bf", "0 or 1", set_bool, offsetof(struct rnic_devargs, bf), true },
+	{ "bfregs", "an even number up to 512", set_registers,
+	  offsetof(struct rnic_devargs, bfregs), true },
+	{ "low_latency", "an even number below bfregs=", set_registers,
+	  offsetof(struct rnic_devargs, low_latency), true },
 	{ "log_max_qp", "8 to 18", set_log_max_qp, 0, true },
 	{ "inline", "0 or 1", set_bool, offsetof(struct rnic_devargs, inline_l2) },
 	{ "like", "a card's name of 1 to 31 bytes, such as cx4lx", set_like, 0 },
@@ -316,11 +332,12 @@ static const struct devarg {
 	  0, true },
 };
 _Static_assert(RNIC_IPS_MAX == 8, "as ip= describes itself");
+_Static_assert(RNIC_BFREGS_MAX == 512, "as bfregs= describes itself");
 _Static_assert(LOG_MAX_QP_MIN == 8 && RNIC_LOG_MAX_QP == 18, "as log_max_qp= describes itself");
 
 #define VALID_KEYS                                                                                   \
 	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt delay rule bytes seed " \
-	"poll bf log_max_qp inline like quirks mac ip gw"
+	"poll bf bfregs low_latency log_max_qp inline like quirks mac ip gw"
 
 struct parse {
 	const char *device;
@@ -415,15 +432,25 @@ check_together(const struct parse *parse)
 		if (pci)
 			RNIC_LOG_NAMED(ERR, parse->device,
 				       "devarg '%s' is for the embedded device, and this is a PCI "
-				       "function; valid devargs of one are: bf, ip, gw, log_max_qp",
+				       "function; valid devargs of one are: bf, ip, gw, "
+				       "bfregs, low_latency, log_max_qp",
 				       devargs[i].key);
 		else
 			RNIC_LOG_NAMED(
 				ERR, parse->device,
 				"devarg '%s' is for the embedded device, and socket= names "
 				"another: give it to the server (softrnicd --device %s=...); "
-				"valid devargs with socket= are: peer, bf, ip, gw, log_max_qp",
+				"valid devargs with socket= are: peer, bf, ip, gw, bfregs, "
+				"low_latency, log_max_qp",
 				devargs[i].key, devargs[i].key);
+		return -EINVAL;
+	}
+	if (parse->args->low_latency >= parse->args->bfregs) {
+		RNIC_LOG_NAMED(
+			ERR, parse->device,
+			"devargs bfregs=%u, low_latency=%u: at least two registers are shared, "
+			"by queues that do not get one of their own",
+			parse->args->bfregs, parse->args->low_latency);
 		return -EINVAL;
 	}
 	if (pci && parse->args->bf)
@@ -446,6 +473,8 @@ rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *ar
 		.wire = "loop",
 		.poll_core = -1,
 		.log_max_qp = RNIC_LOG_MAX_QP,
+		.bfregs = RNIC_BFREGS,
+		.low_latency = RNIC_LOW_LATENCY,
 	};
 	if (text == NULL || text[0] == '\0')
 		return 0;

@@ -10,6 +10,9 @@
 #define RNIC_NAME_BYTES	    64
 #define RNIC_PCI_NAME_BYTES 20 /* domain:bus:device.function, a domain of up to 32 bits */
 #define RNIC_IPS_MAX	    8
+#define RNIC_BFREGS	    16
+#define RNIC_BFREGS_MAX	    512 /* as libmlx5 and its kernel have it */
+#define RNIC_LOW_LATENCY    4
 #define RNIC_LOG_MAX_QP	    18 /* more cost firmware memory for nothing, as Linux finds */
 
 /* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
@@ -31,6 +34,8 @@ struct rnic_devargs {
 	bool bf;
 	/* log_max_qp=: of queue pairs, if the device has as many */
 	uint8_t log_max_qp;
+	/* bfregs=, low_latency=: doorbell registers that are made at bring-up, and those of them with one owner */
+	uint16_t bfregs, low_latency;
 	bool inline_l2;		      /* the embedded device demands L2 headers inline */
 	char like[RNIC_LIKE_BYTES];   /* like=: of the embedded device; empty: not given */
 	char quirks[RNIC_PATH_BYTES]; /* names, which the embedded device knows; empty: none */

@@ -29,13 +29,11 @@
 #include "prm/uar.h"
 
 #define USED_PER_PAGE RNIC_BF_NON_FAST_PATH_REGS_PER_UAR
-#define STATIC_PAGES  (RNIC_BF_REGS / USED_PER_PAGE)
-#define FIRST_OWNED   (STATIC_PAGES - RNIC_BF_LOW_LATENCY_REGS / USED_PER_PAGE)
 #define DYNAMIC_PAGES (RNIC_BF_DYNAMIC_REGS / USED_PER_PAGE)
 #define LOG_REG_MIN   9
 #define LOG_REG_MAX   10 /* those used still lie in their page */
 
-_Static_assert(RNIC_BF_LOW_LATENCY_REGS % USED_PER_PAGE == 0, "a page is of one kind");
+_Static_assert(USED_PER_PAGE == 2, "as devargs.c has it: a page is of one kind");
 _Static_assert(RNIC_UAR_BLUEFLAME + (USED_PER_PAGE << LOG_REG_MAX) <= RNIC_UAR_PAGE_BYTES,
 	       "registers that are handed out end with their page");
 
@@ -48,13 +46,14 @@ struct rnic_uar_page {
 TAILQ_HEAD(page_list, rnic_uar_page);
 
 struct rnic_uars {
-	pthread_mutex_t lock; /* of all below, and of the registers' users */
-	struct rnic_uar_page *pages[STATIC_PAGES];
-	uint32_t page_count; /* allocated */
+	pthread_mutex_t lock;		    /* of all below, and of the registers' users */
+	uint32_t page_count;		    /* allocated */
+	uint32_t static_pages, first_owned; /* those before it are shared */
 	uint32_t reg_bytes;
 	struct page_list dynamic;
 	uint32_t dynamic_count;
 	bool shortage_reported;
+	struct rnic_uar_page *pages[]; /* static_pages */
 };
 
 /* ---- Pages ---- */
@@ -187,7 +186,8 @@ page_registers(const struct rnic_uar_page *page)
 int
 rnic_uars_create(struct rnic_dev *dev)
 {
-	struct rnic_uars *uars = calloc(1, sizeof(*uars));
+	const uint32_t static_pages = dev->args.bfregs / USED_PER_PAGE;
+	struct rnic_uars *uars = calloc(1, sizeof(*uars) + static_pages * sizeof(uars->pages[0]));
 	uint64_t log_reg = rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_BF_REG_SIZE);
 	int rc;
 
@@ -204,6 +204,8 @@ rnic_uars_create(struct rnic_dev *dev)
 	if (log_reg < LOG_REG_MIN)
 		log_reg = LOG_REG_MIN;
 	uars->reg_bytes = 1u << log_reg;
+	uars->static_pages = static_pages;
+	uars->first_owned = static_pages - dev->args.low_latency / USED_PER_PAGE;
 	pthread_mutex_init(&uars->lock, NULL);
 	TAILQ_INIT(&uars->dynamic);
 	dev->uars = uars;
@@ -214,10 +216,10 @@ rnic_uars_create(struct rnic_dev *dev)
 		free(uars);
 		return rc;
 	}
-	while (rc == 0 && uars->page_count < STATIC_PAGES) {
+	while (rc == 0 && uars->page_count < uars->static_pages) {
 		rc = alloc_page(dev, uars,
-				uars->page_count < FIRST_OWNED ? RNIC_BFREG_SHARED
-							       : RNIC_BFREG_LOW_LATENCY,
+				uars->page_count < uars->first_owned ? RNIC_BFREG_SHARED
+								     : RNIC_BFREG_LOW_LATENCY,
 				&uars->pages[uars->page_count]);
 		if (rc == 0)
 			uars->page_count++;
@@ -279,9 +281,9 @@ rnic_uars_usage(struct rnic_dev *dev, struct rnic_uars_usage *usage)
 
 	*usage = (struct rnic_uars_usage){ 0 };
 	pthread_mutex_lock(&uars->lock);
-	for (i = 0; i < FIRST_OWNED; i++)
+	for (i = 0; i < uars->first_owned; i++)
 		usage->shared_users += page_users(uars->pages[i]);
-	for (; i < STATIC_PAGES; i++)
+	for (; i < uars->static_pages; i++)
 		usage->low_latency += page_registers(uars->pages[i]);
 	TAILQ_FOREACH(page, &uars->dynamic, next)
 		usage->dynamic += page_registers(page);
@@ -308,7 +310,7 @@ find_low_latency(struct rnic_uars *uars)
 	struct rnic_bfreg *reg = NULL;
 	uint32_t i;
 
-	for (i = FIRST_OWNED; i < STATIC_PAGES && reg == NULL; i++)
+	for (i = uars->first_owned; i < uars->static_pages && reg == NULL; i++)
 		reg = unused_of(uars->pages[i]);
 	return reg;
 }
@@ -332,7 +334,7 @@ find_dynamic(struct rnic_dev *dev, struct rnic_uars *uars)
 			RNIC_LOG(NOTICE, dev,
 				 "no more than %u UAR pages for doorbells (%s): queues share "
 				 "registers, under a lock",
-				 STATIC_PAGES + uars->dynamic_count, strerror(-rc));
+				 uars->static_pages + uars->dynamic_count, strerror(-rc));
 		uars->shortage_reported = true;
 		return NULL;
 	}
@@ -348,7 +350,7 @@ find_shared(struct rnic_uars *uars)
 	struct rnic_bfreg *reg, *best = &uars->pages[0]->regs[0];
 	uint32_t i;
 
-	for (i = 1; i < FIRST_OWNED * USED_PER_PAGE; i++) {
+	for (i = 1; i < uars->first_owned * USED_PER_PAGE; i++) {
 		reg = &uars->pages[i / USED_PER_PAGE]->regs[i % USED_PER_PAGE];
 		if (reg->users < best->users)
 			best = reg;

@@ -26,9 +26,7 @@ rnic_bfreg_take(struct rnic_dev *dev, struct rnic_bfreg *domain, unsigned int ki
 /* What the device says to the end of a page that has no more users; else 0. NULL is allowed. */
 int rnic_bfreg_free(struct rnic_dev *dev, struct rnic_bfreg *reg);
 
-#define RNIC_BF_REGS		 16   /* shared among queues, on as many pages as half of it */
-#define RNIC_BF_LOW_LATENCY_REGS 4    /* of them: one owner each */
-#define RNIC_BF_DYNAMIC_REGS	 1024 /* beside them, at most */
+#define RNIC_BF_DYNAMIC_REGS 1024 /* beside them, at most */
 int rnic_uars_create(struct rnic_dev *dev);
 void rnic_uars_destroy(struct rnic_dev *dev);
 /* The page that CQs name for their arm doorbell, and the register in it. */
