@@ -500,6 +500,25 @@ xstat(const char *name)
 	return value;
 }
 
+/* The vport's own: three packets of a WRITE, and their acknowledgement, go out and come in. */
+static void
+test_packets_are_extended_statistics(void **unused)
+{
+	const struct rdmapmd_sge sge = rdma_sge(&pair, 0, 3000);
+	const struct rdmapmd_send_wr wr = rdma_request(&pair, RDMAPMD_WR_RDMA_WRITE, 1, &sge);
+	const uint64_t sent = xstat("tx_vport_rdma_unicast_packets"),
+		       received = xstat("rx_vport_rdma_unicast_packets"),
+		       bytes = xstat("tx_vport_rdma_unicast_bytes");
+
+	(void)unused;
+	rdma_post(pair.qp[0], &wr);
+	rdma_expect(pair.cq[0], 1, RDMAPMD_WC_RDMA_WRITE);
+	assert_int_equal(xstat("tx_vport_rdma_unicast_packets") - sent, 4);
+	assert_int_equal(xstat("rx_vport_rdma_unicast_packets") - received, 4);
+	assert_in_range(xstat("tx_vport_rdma_unicast_bytes") - bytes, 3000 + 4 * 58, 3000 + 4 * 90);
+	assert_int_equal(xstat("tx_vport_rdma_multicast_packets"), 0);
+}
+
 static void
 test_counters(void **unused)
 {
@@ -751,6 +770,7 @@ main(int argc, char **argv)
 		TEST(test_send_queue_drained),
 		TEST(test_paths_over_ip),
 		TEST(test_counters),
+		TEST(test_packets_are_extended_statistics),
 		TEST(test_a_cq_of_another_size),
 		TEST(test_a_fork_between_post_and_completion),
 		cmocka_unit_test(test_threads_with_contexts_of_their_own),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Extended statistics of the port, all counted by the device: the vport's frames, under the names of `ethtool -S`, then what
- * it counts of queue pairs, under those of `rdma statistic`, if it has RDMA. Those of queues come from ethdev itself.
+ * Extended statistics of the port, all counted by the device: the vport's frames and RDMA packets, under the names of
+ * `ethtool -S`, then what it counts of queue pairs, under those of `rdma statistic`, if it has RDMA. Those of queues come from
+ * ethdev itself.
  */
 
 #include <errno.h>

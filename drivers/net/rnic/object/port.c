@@ -637,19 +637,27 @@ rnic_port_errors(struct rnic_dev *dev, struct rnic_port_errors *errors)
 	return rc;
 }
 
-#define COUNTERS(C)                                                      \
-	C(rx_vport_unicast_packets, RECEIVED_ETH_UNICAST_PACKETS)        \
-	C(rx_vport_unicast_bytes, RECEIVED_ETH_UNICAST_OCTETS)           \
-	C(rx_vport_multicast_packets, RECEIVED_ETH_MULTICAST_PACKETS)    \
-	C(rx_vport_multicast_bytes, RECEIVED_ETH_MULTICAST_OCTETS)       \
-	C(rx_vport_broadcast_packets, RECEIVED_ETH_BROADCAST_PACKETS)    \
-	C(rx_vport_broadcast_bytes, RECEIVED_ETH_BROADCAST_OCTETS)       \
-	C(tx_vport_unicast_packets, TRANSMITTED_ETH_UNICAST_PACKETS)     \
-	C(tx_vport_unicast_bytes, TRANSMITTED_ETH_UNICAST_OCTETS)        \
-	C(tx_vport_multicast_packets, TRANSMITTED_ETH_MULTICAST_PACKETS) \
-	C(tx_vport_multicast_bytes, TRANSMITTED_ETH_MULTICAST_OCTETS)    \
-	C(tx_vport_broadcast_packets, TRANSMITTED_ETH_BROADCAST_PACKETS) \
-	C(tx_vport_broadcast_bytes, TRANSMITTED_ETH_BROADCAST_OCTETS)
+#define COUNTERS(C)                                                          \
+	C(rx_vport_unicast_packets, RECEIVED_ETH_UNICAST_PACKETS)            \
+	C(rx_vport_unicast_bytes, RECEIVED_ETH_UNICAST_OCTETS)               \
+	C(rx_vport_multicast_packets, RECEIVED_ETH_MULTICAST_PACKETS)        \
+	C(rx_vport_multicast_bytes, RECEIVED_ETH_MULTICAST_OCTETS)           \
+	C(rx_vport_broadcast_packets, RECEIVED_ETH_BROADCAST_PACKETS)        \
+	C(rx_vport_broadcast_bytes, RECEIVED_ETH_BROADCAST_OCTETS)           \
+	C(tx_vport_unicast_packets, TRANSMITTED_ETH_UNICAST_PACKETS)         \
+	C(tx_vport_unicast_bytes, TRANSMITTED_ETH_UNICAST_OCTETS)            \
+	C(tx_vport_multicast_packets, TRANSMITTED_ETH_MULTICAST_PACKETS)     \
+	C(tx_vport_multicast_bytes, TRANSMITTED_ETH_MULTICAST_OCTETS)        \
+	C(tx_vport_broadcast_packets, TRANSMITTED_ETH_BROADCAST_PACKETS)     \
+	C(tx_vport_broadcast_bytes, TRANSMITTED_ETH_BROADCAST_OCTETS)        \
+	C(rx_vport_rdma_unicast_packets, RECEIVED_IB_UNICAST_PACKETS)        \
+	C(rx_vport_rdma_unicast_bytes, RECEIVED_IB_UNICAST_OCTETS)           \
+	C(rx_vport_rdma_multicast_packets, RECEIVED_IB_MULTICAST_PACKETS)    \
+	C(rx_vport_rdma_multicast_bytes, RECEIVED_IB_MULTICAST_OCTETS)       \
+	C(tx_vport_rdma_unicast_packets, TRANSMITTED_IB_UNICAST_PACKETS)     \
+	C(tx_vport_rdma_unicast_bytes, TRANSMITTED_IB_UNICAST_OCTETS)        \
+	C(tx_vport_rdma_multicast_packets, TRANSMITTED_IB_MULTICAST_PACKETS) \
+	C(tx_vport_rdma_multicast_bytes, TRANSMITTED_IB_MULTICAST_OCTETS)
 
 #define NAME(name, field) #name,
 const char *const rnic_port_counter_names[] = { COUNTERS(NAME) };

@@ -11,7 +11,7 @@
 
 struct rnic_dev;
 
-#define RNIC_PORT_COUNTERS 12 /* of the vport's frames, as in `ethtool -S` */
+#define RNIC_PORT_COUNTERS 20 /* of the vport's frames and RDMA packets, as in `ethtool -S` */
 
 /* A function that may not change it has a warning, if what the port has is enough, else -EPERM. */
 int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
