@@ -105,13 +105,17 @@ class Guest:
                of the list /extra.order, for the script to load
     files      {path in the guest: path on the host, or bytes}
     iommu      None, or the width of addresses: 39 or 48
+    taps       {interface of the host: MAC address}: each is a virtio-net's cable, behind the devices
+    within     a command that has QEMU run somewhere else, e.g. in a network namespace
     """
 
     def __init__(self, kernel="6.1", devices=(), programs=(), libraries=(), modules=(), extra_modules=(), files=None,
-                 iommu=None, hugepages=0, memory=512, cpus=1, pmds=DPDK_PMDS, append="", log=None):
+                 iommu=None, hugepages=0, memory=512, cpus=1, pmds=DPDK_PMDS, append="", log=None, taps=None, within=()):
         self.kernel = kernel
         self.devices = list(devices)
         self.iommu = iommu
+        self.taps = dict(taps or {})
+        self.within = list(within)
         self.memory = memory
         self.cpus = cpus
         self.append = append + (f" hugepages={hugepages}" if hugepages else "")
@@ -195,7 +199,11 @@ class Guest:
             device = {"driver": "vfio-user-pci", "id": f"device{number}", "addr": slot(number)[8:],
                       "x-msg-timeout": REPLY_MS, "socket": {"type": "unix", "path": os.path.abspath(path)}}
             command += ["-device", json.dumps(device)]
-        return command
+        for number, (tap, mac) in enumerate(self.taps.items()):
+            command += ["-netdev", f"tap,id=tap{number},ifname={tap},script=no,downscript=no",
+                        "-device", f"virtio-net-pci,netdev=tap{number},mac={mac},romfile=,"
+                                   f"addr={slot(len(self.devices) + number)[8:]}"]
+        return [*self.within, *command]
 
     def _say(self, text):
         self.said.append(text)
