@@ -20,7 +20,7 @@
 #define PORT	 1
 #define ETHDEV	 0
 #define COUNTERS 128
-#define LINK_MS	 60000
+#define LINK_MS	 300000 /* until an emulated machine has booted */
 #define WR_ID	 7
 #define REMOTE \
 	(RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_ATOMIC)

@@ -232,8 +232,9 @@ def pair_rig(ours="", theirs=""):
     own = f"wire=pair:cable,mac={MACS[0]}{theirs}", f"wire=pair:cable,mac={MACS[1]}{ours}"
     with contextlib.ExitStack() as stack:
         daemon = stack.enter_context(devices(*own))
-        verbs = stack.enter_context(machine(daemon.sockets[:1], ["mlx5_core"]))
+        # First: without it the guest's end has no link.
         rnic = stack.enter_context(Rnic(f"--vdev=net_rnic0,socket={daemon.sockets[1]},{addresses(OURS)}"))
+        verbs = stack.enter_context(machine(daemon.sockets[:1], ["mlx5_core"]))
         yield Rig(verbs, rnic, daemon)
 
 
