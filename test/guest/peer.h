@@ -12,11 +12,11 @@
  *   word value=                             8 bytes at PEER_FROM
  *   receive length=                         a receive to PEER_TO
  *   post op= length= address= rkey= imm= add= swap= key= qpn= qkey= gid=
- *   poll                                    the next completion: status= opcode= length= imm= key= src=, or the word none
- *   quiet                                   none within a while? yes or no
+ *   poll ms=                                the next completion: status= opcode= length= imm= key= src=, or the word none
+ *   quiet ms=                               none within a while? yes or no
  *   has seed= length=                       is that at PEER_TO, and nothing around it? yes or no
  *   value at=                               8 bytes of the memory
- *   bind window= qp=                        another window on the memory: type 1 or 2, when it is bound: key=
+ *   bind window=                            another window on the memory: type 1 or 2, when it is bound: key=
  *   unbind                                  that of type 1, when it is done
  *   join gid= / leave gid=
  *   state                                   the queue pair's
@@ -87,7 +87,7 @@ struct peer_completion {
 	uint32_t src; /* of a receive of datagrams */
 };
 
-/* What main() has read. */
+/* An end's memory, and its keys for the other one. */
 struct peer_memory {
 	uint8_t *bytes; /* PEER_BYTES of them */
 	uint32_t rkey, read_only_rkey;
