@@ -41,7 +41,7 @@ static uint8_t ah_gid[16];
 static void
 must(bool good, const char *what)
 {
-	char text[128];
+	char text[512];
 
 	snprintf(text, sizeof(text), "%s: %s", what, strerror(errno));
 	peer_must(good, text);
