@@ -7,18 +7,23 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RW    (VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE)
-#define BYTES (16u << 20)
-#define MUCH  ((size_t)256 << 20)
-#define PAGE  4096u
-#define PAGES (BYTES / PAGE)
+#define RW	       (VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE)
+#define BYTES	       (16u << 20)
+#define MUCH	       ((size_t)256 << 20)
+#define PAGE	       4096u
+#define HUGEPAGE_BYTES ((size_t)2 << 20)
+#define PAGES	       (BYTES / PAGE)
 /* Of its own memory, which may be new to it, too. */
 #define OTHER_FAULTS 256
 
@@ -246,7 +251,32 @@ test_a_file_that_changes_meanwhile(void **state)
 	close(fd);
 }
 
-/* Pages of that size of which the machine has none: whoever touched them would be killed. */
+/* Two pages on a file system that may have one: as root, where the machine has pages of each size. */
+static int
+file_of_one_hugepage(size_t *bytes)
+{
+	char folder[] = "/tmp/vfu-test-XXXXXX", path[sizeof(folder) + 8];
+	int fd = -1;
+
+	/* What is mounted is this process's alone. */
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mkdtemp(folder) == NULL)
+		return -1;
+	*bytes = 2 * HUGEPAGE_BYTES;
+	if (mount("none", folder, "hugetlbfs", 0, "pagesize=2M,size=2M") == 0) {
+		snprintf(path, sizeof(path), "%s/file", folder);
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		umount2(folder, MNT_DETACH);
+	}
+	rmdir(folder);
+	if (fd >= 0 && ftruncate(fd, (off_t)*bytes) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Pages of that size of which there are none to be had: who touched them would be killed. */
 static int
 file_of_no_hugepage(size_t *bytes)
 {
@@ -277,7 +307,7 @@ file_of_no_hugepage(size_t *bytes)
 		if (fd >= 0)
 			close(fd);
 	}
-	return -1;
+	return file_of_one_hugepage(bytes);
 }
 
 static void
