@@ -227,6 +227,7 @@ softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *f
 	if (!softrnic_roce_recognize(dev, head, frame->length, &addresses))
 		return false;
 	roce_count(dev, head, frame->length);
+	addresses.icrc_heads = dev->icrc_heads;
 	switch (rocev2_decode(head, frame->pieces, frame->length, &addresses, &pkt, payload)) {
 	case ROCEV2_GOOD:
 		if (pkt.opcode == ROCE_CNP)

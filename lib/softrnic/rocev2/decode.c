@@ -8,7 +8,9 @@
 #include "softrnic/rocev2/icrc.h"
 #include "softrnic/rocev2/opcode.h"
 
-#define IPV4_FRAGMENT 0x3fff /* more fragments, offset */
+#define EXTENDED_MAX   28     /* bytes of headers behind the BTH: an atomic's */
+#define SUMMED_AT_ONCE 256    /* of payload: a copy costs less than a second sum */
+#define IPV4_FRAGMENT  0x3fff /* more fragments, offset */
 
 /* ---- Is it one? ---- */
 
@@ -77,6 +79,7 @@ rocev2_recognize(const uint8_t *head, uint32_t bytes, struct rocev2_frame *frame
 					      : recognize_ipv6(head + at, frame)))
 		return false;
 	frame->ip = head + at;
+	frame->icrc_heads = NULL;
 	memcpy(frame->dmac, head, sizeof(frame->dmac));
 	memcpy(frame->smac, head + 6, sizeof(frame->smac));
 	frame->source_port = rocev2_get16(head + at + ip_bytes);
@@ -199,6 +202,27 @@ decode_cut(const struct iovec *pieces, uint32_t at, uint32_t bytes, struct iovec
 	return count;
 }
 
+/* The ICRC of all but padding. */
+static uint32_t
+decode_sum(const struct rocev2_frame *frame, uint32_t ip_bytes, uint32_t extended,
+	   const struct roce_pkt *pkt)
+{
+	uint8_t first[ROCEV2_BTH_BYTES + EXTENDED_MAX + SUMMED_AT_ONCE];
+	uint32_t bytes = ROCEV2_BTH_BYTES + extended, summed = 0, crc;
+
+	memcpy(first, frame->ip + ip_bytes + ROCEV2_UDP_BYTES, bytes);
+	if (pkt->count == 1 && pkt->length <= SUMMED_AT_ONCE) {
+		memcpy(first + bytes, pkt->pieces[0].iov_base, pkt->length);
+		bytes += pkt->length;
+		summed = 1;
+	}
+	crc = rocev2_icrc_bth(rocev2_icrc_head(frame->icrc_heads, frame->ip, ip_bytes), first,
+			      bytes);
+	for (uint32_t i = summed; i < pkt->count; i++)
+		crc = rocev2_icrc_add(crc, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
+	return crc;
+}
+
 /* Does what stands behind the payload, padding and ICRC, fit what is before it? */
 static bool
 decode_icrc_good(const struct iovec *pieces, uint32_t at, uint32_t padding, uint32_t crc)
@@ -210,7 +234,9 @@ decode_icrc_good(const struct iovec *pieces, uint32_t at, uint32_t padding, uint
 	for (uint32_t i = 0; i < count; to += part[i++].iov_len)
 		memcpy(to, part[i].iov_base, part[i].iov_len);
 	memcpy(&sent, tail + padding, sizeof(sent));
-	return rte_le_to_cpu_32(sent) == rocev2_icrc_add(crc, tail, padding);
+	if (padding > 0)
+		crc = rocev2_icrc_add(crc, tail, padding);
+	return rte_le_to_cpu_32(sent) == crc;
 }
 
 enum rocev2_reason
@@ -231,9 +257,7 @@ rocev2_decode(const uint8_t *head, const struct iovec *pieces, uint32_t bytes,
 	decode_extended(head + at, opcode->headers, pkt);
 	pkt->pieces = payload;
 	pkt->count = decode_cut(pieces, at + opcode->bytes, pkt->length, payload);
-	crc = rocev2_icrc_add(rocev2_icrc_begin(head + ip, ip_bytes), head + at, opcode->bytes);
-	for (uint32_t i = 0; i < pkt->count; i++)
-		crc = rocev2_icrc_add(crc, payload[i].iov_base, payload[i].iov_len);
+	crc = decode_sum(frame, ip_bytes, opcode->bytes, pkt);
 	at += opcode->bytes + pkt->length;
 	return decode_icrc_good(pieces, at, -pkt->length & 3, crc) ? ROCEV2_GOOD : ROCEV2_ICRC;
 }

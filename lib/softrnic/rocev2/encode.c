@@ -147,15 +147,15 @@ rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint
 		encode_ether(frame, room, ipv4 ? SOFTRNIC_ETHERTYPE_IPV4 : SOFTRNIC_ETHERTYPE_IPV6);
 	uint8_t *udp = ipv4 ? encode_ipv4(frame, udp_bytes, ip) : encode_ipv6(frame, udp_bytes, ip);
 	uint8_t *bth = encode_udp(frame, udp_bytes, udp);
-	uint8_t *rest = encode_bth(frame, pkt, bth);
-	uint8_t *at = encode_extended(pkt, rocev2_opcodes[pkt->opcode].headers, rest);
+	uint8_t *at = encode_extended(pkt, rocev2_opcodes[pkt->opcode].headers,
+				      encode_bth(frame, pkt, bth));
 
 	for (uint32_t i = 0; i < pkt->count; at += pkt->pieces[i++].iov_len)
 		memcpy(at, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
 	memset(at, 0, -pkt->length & 3);
 	at += -pkt->length & 3;
-	crc = rocev2_icrc_add(rocev2_icrc_begin(ip, (uint32_t)(udp - ip)), rest,
-			      (size_t)(at - rest));
+	crc = rocev2_icrc_bth(rocev2_icrc_head(frame->icrc_heads, ip, (uint32_t)(udp - ip)), bth,
+			      (size_t)(at - bth));
 	crc = rte_cpu_to_le_32(crc);
 	memcpy(at, &crc, sizeof(crc));
 	return (uint32_t)(at - room) + ROCEV2_ICRC_BYTES;

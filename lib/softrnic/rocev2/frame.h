@@ -30,6 +30,8 @@
 /* Of any frame, without FCS: headers, the largest MTU, ICRC. */
 #define ROCEV2_FRAME_MAX (ROCEV2_HEAD_MAX + 4096)
 
+struct rocev2_icrc_heads;
+
 struct rocev2_frame {
 	uint8_t dmac[6], smac[6];
 	uint8_t sgid[16], dgid[16]; /* both of IPv4 (::ffff:a.b.c.d), or both of IPv6 */
@@ -44,6 +46,8 @@ struct rocev2_frame {
 	bool fecn, becn;
 	/* IP's header as it came, while the frame that was decoded is there; NULL: of a packet that has not been bytes */
 	const uint8_t *ip;
+	/* sums of headers like these, by whose device it goes out or comes in (icrc.h); NULL: each is made anew */
+	struct rocev2_icrc_heads *icrc_heads;
 };
 
 #endif
