@@ -24,13 +24,14 @@ CALLS = ("post", "post-inline", "poll", "poll-read", "poll-receive")
 class Test:
     """One thing to measure: how by ours, how by UCX, and which of two figures is the better one."""
 
-    def __init__(self, key, name, unit, ours, ucx=(), iterations=0):
+    def __init__(self, key, name, unit, ours, ucx=(), iterations=0, mtu=0):
         self.key = key
         self.name = name
         self.unit = unit  # M/s, GB/s, us
         self.ours = ours  # test, bytes, queue pairs, active ones
         self.ucx = ucx  # of puts, of active messages
         self.iterations = iterations
+        self.mtu = mtu  # of our ports; 0: as they come
 
     @property
     def latency(self):
@@ -49,9 +50,19 @@ TESTS = [
          ("ucp_put_bw", "ucp_am_bw"), 40000),
     Test("write1m", "WRITE of 1 MiB", "GB/s", ("write", 1 << 20, 1, 1),
          ("ucp_put_bw", "ucp_am_bw"), 4000),
+    Test("write1m_jumbo", "WRITE of 1 MiB, path MTU 4096", "GB/s", ("write", 1 << 20, 1, 1),
+         ("ucp_put_bw", "ucp_am_bw"), 4000, mtu=4200),
+    Test("write64", "WRITE of 64 bytes", "M/s", ("write", 64, 1, 1),
+         ("ucp_put_bw", "ucp_am_bw"), 1000000),
+    Test("send64", "SEND of 64 bytes", "M/s", ("send", 64, 1, 1), (None, "ucp_am_bw"), 1000000),
+    Test("ud64", "datagram of 64 bytes", "M/s", ("ud", 64, 1, 1)),
     Test("one_of_1024", "WRITE of 8 bytes, 1 of 1,024 queue pairs", "M/s", ("write", 8, 1024, 1)),
     Test("all_1024", "WRITE of 8 bytes, all of 1,024", "M/s", ("write", 8, 1024, 1024)),
 ]
+
+
+# Those in which packets as bytes are measured, too.
+BYTES = ("write8", "write64", "write64k", "write1m", "write1m_jumbo", "send64", "ud64")
 
 
 class Side(Row):
@@ -69,20 +80,17 @@ class Side(Row):
 class Ours(Side):
     """rdma_bench on two devices joined by a pair wire."""
 
-    def __init__(self, daemon):
-        super().__init__("softrnicd" if daemon else "rnic",
-                         "net_rnic over softrnicd" if daemon else "net_rnic embedded",
-                         "two processes: one thread each" if daemon
-                         else "one process: one lcore + device thread")
-        self.daemon = daemon
+    daemon = False
+    wire = "wire=pair:bench"
+
+    def __init__(self, key, name, topology="one process: one lcore + device thread"):
+        super().__init__(key, name, topology)
 
     def can(self, test):
         return True
 
     def _vdevs(self, folder, args):
-        if self.daemon:
-            return [f"net_rnic{i},socket={folder}/softrnicd/{i}.sock" for i in range(2)]
-        return [f"net_rnic{i},wire=pair:bench,poll={args.cpus[0]}" for i in range(2)]
+        return [f"net_rnic{i},{self.wire},poll={args.cpus[0]}" for i in range(2)]
 
     def measure(self, test, folder, args):
         what, size, qps, active = test.ours
@@ -92,7 +100,7 @@ class Ours(Side):
                    *(["--single-file-segments"] if self.daemon else []),
                    *[f"--vdev={v}" for v in self._vdevs(folder, args)],
                    "--", "net_rnic0", "net_rnic1", what, str(size), str(qps), str(active),
-                   str(args.seconds)]
+                   str(args.seconds), *([str(test.mtu)] if test.mtu else [])]
         daemon = None
         if self.daemon:
             daemon = Softrnicd(args.softrnicd, folder,
@@ -111,6 +119,31 @@ class Ours(Side):
             raise Failed(f"no result: {output[-200:]}")
         value = float(m.group(2))
         return value if test.latency else value * size / 1e9 if test.unit == "GB/s" else value / 1e6
+
+
+class Bytes(Ours):
+    """The same, with packets as frames: headers, ICRC."""
+
+    wire = "wire=pair:bench,bytes=1"
+
+    def __init__(self):
+        super().__init__("rnic_bytes", "net_rnic embedded, packets as bytes")
+
+    def can(self, test):
+        return test.key in BYTES
+
+
+class Daemon(Ours):
+    """The same over softrnicd."""
+
+    daemon = True
+
+    def __init__(self):
+        super().__init__("softrnicd", "net_rnic over softrnicd",
+                         "two processes: one thread each")
+
+    def _vdevs(self, folder, args):
+        return [f"net_rnic{i},socket={folder}/softrnicd/{i}.sock" for i in range(2)]
 
 
 class Ucx(Side):
@@ -191,7 +224,7 @@ def run(command, timeout, cpu=None):
 
 def all_rows(args):
     """Ours first."""
-    rows = [Ours(False)] + ([Ours(True)] if args.softrnicd else [])
+    rows = [Ours("rnic", "net_rnic embedded"), Bytes(), *([Daemon()] if args.softrnicd else [])]
     if shutil.which("ucx_perftest"):
         rows += [Ucx("tcp_put", "tcp", 0), Ucx("tcp_am", "tcp", 1),
                  Ucx("shm_am", "posix,self", 1)]
@@ -237,14 +270,18 @@ def add_ratios(report, bench):
             report.ratio(name, row.median(test), other.median(base),
                          zip(row.figures.get(test.key, []), other.figures.get(base.key, [])))
 
-    for key in ("rnic", "softrnicd"):
+    for key in ("rnic", "rnic_bytes", "softrnicd"):
         ours = rows.get(key)
-        name = "" if key == "rnic" else "_softrnicd"
+        name = key.removeprefix("rnic")
+        name = f"_{name}" if name == "softrnicd" else name
         for test in bench.tests:
             for peer in ("tcp_put", "tcp_am", "shm_am"):
                 add(f"{test.key}{name}_vs_{peer}", (ours, test), (rows.get(peer), test))
         for many in ("one_of_1024", "all_1024"):
             add(f"{many}{name}_vs_one", (ours, by_key.get(many)), (ours, by_key.get("write8")))
+        add(f"ud64{name}_vs_send64", (ours, by_key.get("ud64")), (ours, by_key.get("send64")))
+    for test in bench.tests:
+        add(f"{test.key}_bytes_vs_elided", (rows.get("rnic_bytes"), test), (rows.get("rnic"), test))
 
 
 def instruction_table(report, args):
@@ -282,6 +319,8 @@ def make_report(bench, what):
     report.tables.append(table)
     add_ratios(report, bench)
     report.notes += [
+        "packets as bytes: headers, and the ICRC made and checked; in the other rows a packet is a"
+        " descriptor that points at the sender's memory",
         "net_rnic: one application thread posts and polls, the device (thread or daemon) does the"
         " rest of both ends; UCX: a thread at each end",
         "a ratio is ours by the peer's: of rates, above 1 we are faster; of latencies (_lat) and"

@@ -15,17 +15,18 @@ usage()
 Usage: devtools/bench/rdma.sh [OPTION...]
 
 Measures RDMA between two net_rnic devices joined by a pair wire, embedded and over softrnicd, from
-one application thread: WRITE of 8 bytes (rate, latency), fetch-add (rate, latency), WRITE of 64 KiB
-and 1 MiB, and 1,024 queue pairs of which one or all are used; and UCX over tcp and over shared
-memory, in turn. Counts the instructions of post and poll, and of libmlx5's. Prints median figures and
-`ratio NAME=VALUE` lines (ours by the peer's). Takes 4 to 10 minutes behind the build.
+one application thread: WRITE of 8 bytes (rate, latency), fetch-add (rate, latency), WRITE of 64 bytes,
+64 KiB and 1 MiB, SENDs and datagrams, and 1,024 queue pairs of which one or all are used; some of them
+with packets as bytes, too; and UCX over tcp and over shared memory, in turn. Counts the instructions of post and poll, and of libmlx5's. Prints median figures and
+`ratio NAME=VALUE` lines (ours by the peer's). Takes 6 to 15 minutes behind the build.
 The machine must be quiet: two CPUs for this alone.
 
   --quick          one repetition of 0.5 s: does it work? not for figures
   --repeat N       repetitions, interleaved; the medians are printed (default 5)
   --seconds S      length of one measurement (default 2)
-  --rows NAME,...  of: rnic softrnicd tcp_put tcp_am shm_am (default all)
-  --tests NAME,... of: write8 write8_lat add8 add8_lat write64k write1m one_of_1024 all_1024
+  --rows NAME,...  of: rnic rnic_bytes softrnicd tcp_put tcp_am shm_am (default all)
+  --tests NAME,... of: write8 write8_lat add8 add8_lat write64k write1m write1m_jumbo
+                   write64 send64 ud64 one_of_1024 all_1024
   --no-instr       do not count instructions
   --cpus A,B       A: device thread, softrnicd, UCX's server; B: the application's thread
   --patience N     measure again, up to N times, when other work used the CPUs (default 2); in all

@@ -161,6 +161,9 @@ int
 main(int argc, char **argv)
 {
 	const char *const names[] = { "net_rnic0", "net_rnic1" };
+	const struct rdma_pair_attr attr = {
+		.type = RDMAPMD_QPT_RC, .qps = 1, .receives = COUNTED_BURST_MAX, .bytes = 4096
+	};
 	struct counted_plan plan;
 	struct counted counted;
 	int skip, ret;
@@ -170,7 +173,7 @@ main(int argc, char **argv)
 		return EXIT_FAILURE;
 	if (counted_plan_parse(argc - skip, argv + skip, &plan) < 0)
 		return 2;
-	ret = rdma_pair_open(&pair, names, 1, COUNTED_BURST_MAX, 4096);
+	ret = rdma_pair_open(&pair, names, &attr);
 	if (ret == 0) {
 		by_hand_begin();
 		counted_init(&counted);

@@ -7,6 +7,7 @@
 
 #include <rte_common.h>
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 #include <rte_malloc.h>
 
 #include "rdma_pair.h"
@@ -31,37 +32,57 @@ check(int rc, const char *what)
 	} while (0)
 
 static int
-open_end(struct rdma_end *end, const char *name, unsigned int qps, unsigned int receives,
-	 size_t bytes)
+set_mtu(const char *name, uint16_t mtu)
 {
-	struct rdmapmd_cq_init_attr cq = { .cqe = qps * (RDMA_PAIR_DEPTH / RDMA_PAIR_SIGNALS) +
-						  RDMA_PAIR_DEPTH };
+	const struct rte_eth_conf conf = { .rxmode.mtu = mtu };
+	uint16_t port;
+
+	TRY(rte_eth_dev_get_port_by_name(name, &port));
+	TRY(rte_eth_dev_configure(port, 1, 1, &conf));
+	return check(rte_eth_dev_set_mtu(port, mtu), "MTU");
+}
+
+static int
+create_qps(struct rdma_end *end, const struct rdma_pair_attr *attr)
+{
 	unsigned int i;
 
-	TRY(rdmapmd_device_open_by_name(name, &end->context));
-	TRY(rdmapmd_pd_alloc(end->context, &end->pd));
-	end->memory = rte_zmalloc("rdma", bytes, 4096);
-	end->qps = calloc(qps, sizeof(*end->qps));
-	if (end->memory == NULL || end->qps == NULL)
-		return check(-ENOMEM, "memory (-m)");
-	TRY(rdmapmd_mr_reg(end->pd, end->memory, bytes, ACCESS, &end->mr));
-	TRY(rdmapmd_cq_create(end->context, &cq, &end->cq));
-	for (i = 0; i < qps; i++) {
-		struct rdmapmd_qp_init_attr attr = {
+	for (i = 0; i < attr->qps; i++) {
+		struct rdmapmd_qp_init_attr init = {
 			.send_cq = end->cq,
 			.recv_cq = end->cq,
-			.qp_type = RDMAPMD_QPT_RC,
+			.qp_type = attr->type,
 			.cap = { .max_send_wr = RDMA_PAIR_DEPTH,
-				 .max_recv_wr = receives,
+				 .max_recv_wr = attr->receives,
 				 .max_send_sge = 1,
-				 .max_recv_sge = receives > 0,
+				 .max_recv_sge = attr->receives > 0,
 				 .max_inline_data = 8 },
 		};
 
-		TRY(rdmapmd_qp_create(end->pd, &attr, &end->qps[i]));
-		end->max_inline = attr.cap.max_inline_data;
+		TRY(rdmapmd_qp_create(end->pd, &init, &end->qps[i]));
+		end->max_inline = init.cap.max_inline_data;
 	}
 	return 0;
+}
+
+static int
+open_end(struct rdma_end *end, const char *name, const struct rdma_pair_attr *attr)
+{
+	struct rdmapmd_cq_init_attr cq = { .cqe = attr->qps * (RDMA_PAIR_DEPTH / RDMA_PAIR_SIGNALS +
+							       attr->receives) +
+						  RDMA_PAIR_DEPTH };
+
+	if (attr->mtu != 0)
+		TRY(set_mtu(name, attr->mtu));
+	TRY(rdmapmd_device_open_by_name(name, &end->context));
+	TRY(rdmapmd_pd_alloc(end->context, &end->pd));
+	end->memory = rte_zmalloc("rdma", attr->bytes, 4096);
+	end->qps = calloc(attr->qps, sizeof(*end->qps));
+	if (end->memory == NULL || end->qps == NULL)
+		return check(-ENOMEM, "memory (-m)");
+	TRY(rdmapmd_mr_reg(end->pd, end->memory, attr->bytes, ACCESS, &end->mr));
+	TRY(rdmapmd_cq_create(end->context, &cq, &end->cq));
+	return create_qps(end, attr);
 }
 
 static int
@@ -91,24 +112,47 @@ connect_to(struct rdmapmd_qp *qp, uint32_t qp_num, const union rdmapmd_gid *gid,
 	return check(rdmapmd_qp_connect(qp, &peer, &opts), "connect");
 }
 
+static int
+begin_datagrams(struct rdma_end *end, const union rdmapmd_gid *gid)
+{
+	const struct rdmapmd_ah_attr path = { .dgid = *gid, .hop_limit = 64, .port_num = 1 };
+	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT,
+					.port_num = 1,
+					.qkey = RDMA_PAIR_QKEY };
+
+	TRY(rdmapmd_qp_modify(end->qps[0], &attr,
+			      RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
+				      RDMAPMD_QP_QKEY));
+	attr.qp_state = RDMAPMD_QPS_RTR;
+	TRY(rdmapmd_qp_modify(end->qps[0], &attr, RDMAPMD_QP_STATE));
+	attr.qp_state = RDMAPMD_QPS_RTS;
+	TRY(rdmapmd_qp_modify(end->qps[0], &attr, RDMAPMD_QP_STATE | RDMAPMD_QP_SQ_PSN));
+	return check(rdmapmd_ah_create(end->pd, &path, &end->ah), "address handle");
+}
+
 int
-rdma_pair_open(struct rdma_pair *pair, const char *const names[2], unsigned int qps,
-	       unsigned int receives, size_t bytes)
+rdma_pair_open(struct rdma_pair *pair, const char *const names[2],
+	       const struct rdma_pair_attr *attr)
 {
 	struct rdmapmd_gid_entry gids[2];
 	struct rdmapmd_port_attr port;
 	unsigned int i, q;
 
-	*pair = (struct rdma_pair){ .qps = qps, .bytes = bytes };
+	*pair = (struct rdma_pair){ 0 };
 	for (i = 0; i < 2; i++) {
-		TRY(open_end(&pair->ends[i], names[i], qps, receives, bytes));
+		TRY(open_end(&pair->ends[i], names[i], attr));
 		TRY(wait_link(&pair->ends[i], &port));
 		TRY(rdmapmd_gid_query(pair->ends[i].context, 1, 0, &gids[i]));
 	}
-	for (i = 0; i < 2; i++)
-		for (q = 0; q < qps; q++)
+	for (i = 0; i < 2; i++) {
+		if (attr->type == RDMAPMD_QPT_UD) {
+			TRY(begin_datagrams(&pair->ends[i], &gids[1 - i].gid));
+			continue;
+		}
+		for (q = 0; q < attr->qps; q++)
 			TRY(connect_to(pair->ends[i].qps[q], pair->ends[1 - i].qps[q]->qp_num,
 				       &gids[1 - i].gid, port.active_mtu));
+	}
 	return 0;
 }
 
