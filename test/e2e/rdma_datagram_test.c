@@ -418,6 +418,37 @@ test_who_does_not_hear_itself(void **unused)
 	send_to_group(&gid, RDMAPMD_QP_BLOCK_SELF_MCAST_LB);
 }
 
+/* They are more than any list of a vport's addresses has room for. */
+static void
+test_as_many_groups_as_the_device_has(void **unused)
+{
+	union rdmapmd_gid gid = { .raw = { 0xff, 0x0e } }, last;
+	struct rdmapmd_device_attr device;
+	struct member here, there;
+	struct rdmapmd_ah *ah;
+	uint32_t i;
+
+	(void)unused;
+	assert_int_equal(rdmapmd_device_query(nodes[1].context, &device), 0);
+	assert_int_equal(device.max_mcast_grp, 4096);
+	make(&here, 0, &nodes[0], RDMAPMD_QPT_UD, 0);
+	make(&there, 1, &nodes[1], RDMAPMD_QPT_UD, 0);
+	for (i = 0; i <= device.max_mcast_grp; i++) {
+		last = gid;
+		gid.raw[14] = (uint8_t)(i >> 8);
+		gid.raw[15] = (uint8_t)i;
+		assert_int_equal(rdmapmd_mcast_attach(there.qp, &gid),
+				 i < device.max_mcast_grp ? 0 : -ENOSPC);
+	}
+	ah = handle_of_group(&nodes[0], &last);
+	send_to(&here, MESSAGE, 0x44, ah, RDMAPMD_MULTICAST_QPN, RDMA_QKEY);
+	rdma_expect(here.sent, 1, RDMAPMD_WC_SEND);
+	expect(&there, MESSAGE, 0x44, here.qp->qp_num);
+	assert_int_equal(rdmapmd_ah_destroy(ah), 0);
+	destroy(&there);
+	destroy(&here);
+}
+
 /* 0 of a device that does not count them. */
 static uint16_t
 violations(const struct node *node)
@@ -561,6 +592,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_a_group),
 		cmocka_unit_test(test_a_group_of_ipv4),
 		cmocka_unit_test(test_who_does_not_hear_itself),
+		cmocka_unit_test(test_as_many_groups_as_the_device_has),
 		cmocka_unit_test(test_who_is_meant),
 		cmocka_unit_test(test_queue_pair_1),
 	};

@@ -17,6 +17,7 @@
 #include "object/mempool.h"
 #include "object/mkey.h"
 #include "object/port.h"
+#include "object/port_counters.h"
 #include "object/q_counter.h"
 #include "object/rq.h"
 #include "object/sq.h"

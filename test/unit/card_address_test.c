@@ -230,10 +230,133 @@ test_the_switch_has_the_address_of_a_vport_that_refuses_its_list(void **state)
 	}
 }
 
+/* ---- The list of multicast addresses ---- */
+
+#define LIST 128u /* of the device */
+
+/* The list as it was said last. */
+static struct {
+	uint32_t count;
+	uint64_t macs[LIST];
+} heard;
+
+static int
+hear_list(const struct card_command *c)
+{
+	const struct rnic_modify_nic_vport_context_in *modify = c->in;
+	const struct rnic_mac_entry *entries = (const struct rnic_mac_entry *)(modify + 1);
+	const struct rnic_nic_vport_context *context =
+		(const struct rnic_nic_vport_context *)((const uint8_t *)c->in + 0x100);
+	uint32_t i;
+
+	if (!(card_vport_select(c) & RNIC_NIC_VPORT_ADDRESSES_LIST) ||
+	    rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE) !=
+		    RNIC_ALLOWED_LIST_MC)
+		return CARD_SENDS;
+	heard.count = (uint32_t)rnic_nic_vport_context_get(
+		context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE);
+	assert_true(heard.count <= LIST);
+	for (i = 0; i < heard.count; i++)
+		heard.macs[i] = rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_47_32)
+					<< 32 |
+				rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_31_0);
+	return CARD_SENDS;
+}
+
+static const uint8_t *
+group_mac(uint8_t kind, uint32_t number)
+{
+	static uint8_t mac[6] = { 0x33, 0x33 };
+
+	mac[2] = kind;
+	mac[4] = (uint8_t)(number >> 8);
+	mac[5] = (uint8_t)number;
+	return mac;
+}
+
+static bool
+is_listed(uint8_t kind, uint32_t number)
+{
+	const uint64_t mac = UINT64_C(0x333300000000) | (uint64_t)kind << 24 | number;
+	uint32_t i;
+
+	for (i = 0; i < heard.count; i++)
+		if (heard.macs[i] == mac)
+			return true;
+	return false;
+}
+
+/* They have what others leave of it, and are joined without; a list that is full of the others is an error. */
+static void
+test_groups_leave_room_in_the_list(void **state)
+{
+	enum { GROUP = 1, FRAMES = 2 };
+	struct rnic_dev *dev;
+	uint32_t i, listed_groups = 0;
+
+	(void)state;
+	card.before = hear_list;
+	dev = card_opened();
+	assert_int_equal(heard.count, 1);
+	for (i = 0; i < 2 * LIST; i++)
+		assert_int_equal(rnic_port_add_group(dev, group_mac(GROUP, i)), 0);
+	assert_int_equal(heard.count, LIST);
+	assert_true(is_listed(GROUP, 0));
+	assert_int_equal(unit_said("more multicast addresses in the vport's list"), 1);
+	/* One that is left makes room for another. */
+	assert_int_equal(rnic_port_del_group(dev, group_mac(GROUP, 0)), 0);
+	assert_false(is_listed(GROUP, 0));
+	assert_int_equal(heard.count, LIST);
+	for (i = 0; i < LIST - 1; i++) {
+		assert_int_equal(rnic_port_add_mac(dev, group_mac(FRAMES, i)), 0);
+		assert_true(is_listed(FRAMES, i));
+	}
+	assert_int_equal(rnic_port_add_mac(dev, group_mac(FRAMES, i)), -ENOSPC);
+	/* Not even that of a group that was joined without. */
+	assert_int_equal(rnic_port_add_mac(dev, group_mac(GROUP, 1)), -ENOSPC);
+	assert_int_equal(rnic_port_del_group(dev, group_mac(GROUP, 1)), 0);
+	for (i = 0; i < LIST - 1; i++)
+		assert_int_equal(rnic_port_del_mac(dev, group_mac(FRAMES, i)), 0);
+	for (i = 0; i < 2 * LIST; i++)
+		listed_groups += is_listed(GROUP, i);
+	assert_int_equal(listed_groups, LIST - 1);
+	for (i = 2; i < 2 * LIST; i++)
+		assert_int_equal(rnic_port_del_group(dev, group_mac(GROUP, i)), 0);
+	assert_int_equal(heard.count, 1);
+	assert_int_equal(dev->mac_count, 0);
+	card_close(dev);
+}
+
+/* Who has frames of its own for a group's address keeps it, whoever leaves first. */
+static void
+test_an_address_is_a_groups_and_others(void **state)
+{
+	struct rnic_dev *dev;
+	unsigned int first;
+
+	(void)state;
+	card.before = hear_list;
+	dev = card_opened();
+	for (first = 0; first < 2; first++) {
+		assert_int_equal(rnic_port_add_group(dev, group_mac(1, 1)), 0);
+		assert_int_equal(rnic_port_add_mac(dev, group_mac(1, 1)), 0);
+		assert_int_equal(heard.count, 2);
+		assert_int_equal(
+			(first ? rnic_port_del_mac : rnic_port_del_group)(dev, group_mac(1, 1)), 0);
+		assert_true(is_listed(1, 1));
+		assert_int_equal(
+			(first ? rnic_port_del_group : rnic_port_del_mac)(dev, group_mac(1, 1)), 0);
+		assert_int_equal(heard.count, 1);
+	}
+	card_close(dev);
+}
+
 static const struct CMUnitTest tests[] = {
 	CARD_TEST(test_a_function_without_an_address_makes_one_up),
 	CARD_TEST(test_unicast_addresses_are_entered_in_the_switch),
 	CARD_TEST(test_the_switch_has_the_address_of_a_vport_that_refuses_its_list),
+	CARD_TEST(test_groups_leave_room_in_the_list),
+	CARD_TEST(test_an_address_is_a_groups_and_others),
 };
 
 UNIT_MAIN("card_address", tests)

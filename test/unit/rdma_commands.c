@@ -241,6 +241,18 @@ rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6])
 	return 0;
 }
 
+int
+rnic_port_add_group(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	return rnic_port_add_mac(dev, mac);
+}
+
+int
+rnic_port_del_group(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	return rnic_port_del_mac(dev, mac);
+}
+
 uint16_t commands_mtu;
 
 int

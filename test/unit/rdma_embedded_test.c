@@ -27,6 +27,7 @@
 #include "core/event.h"
 #include "object/mkey.h"
 #include "object/port.h"
+#include "object/port_counters.h"
 #include "object/sq.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"

@@ -20,6 +20,7 @@
 
 #include "base/owner.h"
 #include "object/port.h"
+#include "object/port_counters.h"
 #include "object/q_counter.h"
 #include "steering/steer.h"
 #include "steering/tirs.h"

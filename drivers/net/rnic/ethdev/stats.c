@@ -19,6 +19,7 @@
 #include "ethdev/stats.h"
 #include "ethdev/tx_queue.h"
 #include "object/port.h"
+#include "object/port_counters.h"
 #include "object/q_counter.h"
 
 void

@@ -16,6 +16,7 @@
 #include "ethdev/stats.h"
 #include "ethdev/xstats.h"
 #include "object/port.h"
+#include "object/port_counters.h"
 #include "object/q_counter.h"
 #include "rdma/rdma.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The port and its vport: addresses, MTU, state and speed, counters (PRM: "NIC Vport Context"). */
+/* The port and its vport: addresses, MTU, state and speed (PRM: "NIC Vport Context"). */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,6 +36,7 @@
 enum port_right {
 	RIGHT_UNICAST,
 	RIGHT_MULTICAST,
+	RIGHT_GROUPS,
 	RIGHT_PROMISCUOUS,
 	RIGHT_MAX_MTU,
 	RIGHT_MTU,
@@ -48,6 +49,9 @@ static const char *const rights[] = {
 	[RIGHT_UNICAST] = "the vport's list of unicast addresses: frames to others than its "
 			  "permanent one may not come",
 	[RIGHT_MULTICAST] = "the vport's list of multicast addresses: such frames may not come",
+	[RIGHT_GROUPS] =
+		"more multicast addresses in the vport's list: groups are joined without, and where "
+		"a switch between functions goes by that list their datagrams may not come",
 	[RIGHT_PROMISCUOUS] =
 		"to take all frames, or all multicast: the vport goes on as it is; of "
 		"a VF say `ip link set PF vf N trust on`",
@@ -241,7 +245,8 @@ modify_context(struct rnic_dev *dev, struct rnic_modify_nic_vport_context_in *in
 
 struct rnic_port_mac {
 	uint8_t mac[6];
-	uint16_t users;
+	uint16_t users;	 /* who get no frames without it */
+	uint16_t groups; /* memberships, which have room that users leave */
 };
 
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
@@ -270,44 +275,77 @@ set_address(struct rnic_mac_entry *entry, const uint8_t mac[6])
 				   mac[5]);
 }
 
+struct mac_list {
+	struct rnic_mac_entry *entries;
+	uint32_t count;
+};
+
+/* Called with the lock held: to a list of that type the addresses that have users, or those that groups alone have. */
+static void
+list_addresses(const struct rnic_dev *dev, enum rnic_allowed_list_type type, bool used,
+	       const uint8_t first[6], struct mac_list *list)
+{
+	uint32_t i;
+
+	for (i = 0; i < dev->mac_count; i++)
+		if (is_group(dev->macs[i].mac) == (type == RNIC_ALLOWED_LIST_MC) &&
+		    (dev->macs[i].users > 0) == used &&
+		    memcmp(dev->macs[i].mac, first, sizeof(dev->macs[i].mac)) != 0)
+			set_address(&list->entries[list->count++], dev->macs[i].mac);
+}
+
 /*
- * Called with the lock held. The list of that type: `first`, which is the port's own or broadcast, then those of queue
- * pairs. No address is in it twice. What the device says to it is said by nobody yet. The switch between functions has what
- * the list has, also where a vport keeps its own: not where one that is full is an error.
+ * Called with the lock held. The list of that type: `first`, which is the port's own or broadcast, then those that have users,
+ * then those of groups, as far as there is room: Linux's netdev, too, lists as many as fit. Returns -ENOSPC if users do not fit.
+ */
+static int
+fill_list(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t first[6],
+	  struct mac_list *list)
+{
+	const uint64_t max = UINT64_C(1) << rnic_general_cap(
+				     dev, type == RNIC_ALLOWED_LIST_MC
+						  ? RNIC_GENERAL_CAP_LOG_MAX_CURRENT_MC_LIST
+						  : RNIC_GENERAL_CAP_LOG_MAX_CURRENT_UC_LIST);
+
+	set_address(&list->entries[list->count++], first);
+	list_addresses(dev, type, true, first, list);
+	if (list->count > max)
+		return -ENOSPC;
+	list_addresses(dev, type, false, first, list);
+	if (list->count <= max)
+		return 0;
+	list->count = (uint32_t)max;
+	return port_tolerate(dev, RIGHT_GROUPS, -ENOSPC);
+}
+
+/*
+ * Called with the lock held. No address is in a list twice. What the device says to it is said by nobody yet. The switch between
+ * functions has what the list has, also where a vport keeps its own: not where one that is full is an error.
  */
 static int
 tell_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t first[6],
 	       bool full_is_error)
 {
-	const uint64_t max = rnic_general_cap(
-		dev, type == RNIC_ALLOWED_LIST_MC ? RNIC_GENERAL_CAP_LOG_MAX_CURRENT_MC_LIST
-						  : RNIC_GENERAL_CAP_LOG_MAX_CURRENT_UC_LIST);
 	struct rnic_modify_nic_vport_context_in *in =
 		calloc(1, sizeof(*in) + (dev->mac_count + 1) * sizeof(struct rnic_mac_entry));
-	struct rnic_mac_entry *list;
+	struct mac_list list = { .entries = (struct rnic_mac_entry *)(in + 1) };
 	struct rnic_nic_vport_context *context;
-	uint32_t count = 1, i;
 	int rc;
 
 	if (in == NULL)
 		return -ENOMEM;
-	list = (struct rnic_mac_entry *)(in + 1);
-	set_address(&list[0], first);
-	for (i = 0; i < dev->mac_count; i++)
-		if (is_group(dev->macs[i].mac) == (type == RNIC_ALLOWED_LIST_MC) &&
-		    memcmp(dev->macs[i].mac, first, sizeof(dev->macs[i].mac)) != 0)
-			set_address(&list[count++], dev->macs[i].mac);
-	if (count > UINT64_C(1) << max) {
+	rc = fill_list(dev, type, first, &list);
+	if (rc != 0) {
 		free(in);
-		return -ENOSPC;
+		return rc;
 	}
 	context = rnic_modify_nic_vport_context_in_nic_vport_context(in);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE, type);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, count);
-	rc = modify_context(dev, in, (uint32_t)(sizeof(*in) + count * sizeof(list[0])),
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, list.count);
+	rc = modify_context(dev, in, (uint32_t)(sizeof(*in) + list.count * sizeof(list.entries[0])),
 			    RNIC_NIC_VPORT_ADDRESSES_LIST, rnic_cmd_try);
 	if (type == RNIC_ALLOWED_LIST_UC && !(rc == -ENOSPC && full_is_error))
-		rnic_mpfs_follow(dev, list, count);
+		rnic_mpfs_follow(dev, list.entries, list.count);
 	free(in);
 	return rc;
 }
@@ -374,28 +412,43 @@ find_mac(struct rnic_dev *dev, const uint8_t mac[6])
 	return NULL;
 }
 
-/* Called with the lock held. */
-static int
-new_mac(struct rnic_dev *dev, const uint8_t mac[6])
+/* Called with the lock held: as it is, or with nobody yet; NULL: no memory. */
+static struct rnic_port_mac *
+get_mac(struct rnic_dev *dev, const uint8_t mac[6])
 {
-	struct rnic_port_mac *macs =
-		realloc(dev->macs, (dev->mac_count + 1) * sizeof(dev->macs[0]));
-	int rc;
+	struct rnic_port_mac *known = find_mac(dev, mac), *macs;
 
+	if (known != NULL)
+		return known;
+	macs = realloc(dev->macs, (dev->mac_count + 1) * sizeof(dev->macs[0]));
 	if (macs == NULL)
-		return -ENOMEM;
+		return NULL;
 	dev->macs = macs;
-	macs[dev->mac_count] = (struct rnic_port_mac){ .users = 1 };
-	memcpy(macs[dev->mac_count].mac, mac, sizeof(macs->mac));
-	dev->mac_count++;
-	rc = set_addresses_of(dev, mac);
-	if (rc != 0)
-		dev->mac_count--;
-	return rc;
+	known = &macs[dev->mac_count++];
+	*known = (struct rnic_port_mac){ 0 };
+	memcpy(known->mac, mac, sizeof(known->mac));
+	return known;
 }
 
-int
-rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6])
+static uint16_t *
+count_of(struct rnic_port_mac *known, bool group)
+{
+	return group ? &known->groups : &known->users;
+}
+
+/* Called with the lock held. Returns whether it was the last one. */
+static bool
+put_mac(struct rnic_dev *dev, struct rnic_port_mac *known, bool group)
+{
+	const bool last = --*count_of(known, group) == 0;
+
+	if (known->users == 0 && known->groups == 0)
+		*known = dev->macs[--dev->mac_count];
+	return last;
+}
+
+static int
+add_mac(struct rnic_dev *dev, const uint8_t mac[6], bool group)
 {
 	struct rnic_port_mac *known;
 	int rc = 0;
@@ -403,29 +456,53 @@ rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6])
 	if (is_zero(mac))
 		return -EINVAL;
 	pthread_mutex_lock(&dev->port_lock);
-	known = find_mac(dev, mac);
-	if (known != NULL)
-		known->users++;
-	else
-		rc = new_mac(dev, mac);
+	known = get_mac(dev, mac);
+	if (known == NULL)
+		rc = -ENOMEM;
+	else if (++*count_of(known, group) == 1)
+		rc = set_addresses_of(dev, mac);
+	if (known != NULL && rc != 0)
+		put_mac(dev, known, group);
 	pthread_mutex_unlock(&dev->port_lock);
 	return rc;
 }
 
-int
-rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6])
+static int
+del_mac(struct rnic_dev *dev, const uint8_t mac[6], bool group)
 {
 	struct rnic_port_mac *known;
 	int rc = 0;
 
 	pthread_mutex_lock(&dev->port_lock);
 	known = find_mac(dev, mac);
-	if (known != NULL && --known->users == 0) {
-		*known = dev->macs[--dev->mac_count];
+	if (known != NULL && put_mac(dev, known, group))
 		rc = set_addresses_of(dev, mac);
-	}
 	pthread_mutex_unlock(&dev->port_lock);
 	return rc;
+}
+
+int
+rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	return add_mac(dev, mac, false);
+}
+
+int
+rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	return del_mac(dev, mac, false);
+}
+
+int
+rnic_port_add_group(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	return add_mac(dev, mac, true);
+}
+
+int
+rnic_port_del_group(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	return del_mac(dev, mac, true);
 }
 
 uint32_t
@@ -604,77 +681,6 @@ rnic_port_set_roce(struct rnic_dev *dev, bool on)
 	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
 				   RNIC_NIC_VPORT_CONTEXT_ROCE_EN, on);
 	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_ROCE_EN, rnic_cmd_try);
-}
-
-/* All zeros of a device that does not count. */
-static int
-query_counters(struct rnic_dev *dev, struct rnic_vport_counters *counters)
-{
-	struct rnic_query_vport_counter_in in = { 0 };
-	struct rnic_query_vport_counter_out out;
-	int rc;
-
-	*counters = (struct rnic_vport_counters){ 0 };
-	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_VPORT_COUNTERS))
-		return 0;
-	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_VPORT_COUNTER, 0, &in, sizeof(in), &out,
-			   sizeof(out));
-	if (rc == 0)
-		*counters = *rnic_query_vport_counter_out_vport_counters(&out);
-	return rc;
-}
-
-int
-rnic_port_errors(struct rnic_dev *dev, struct rnic_port_errors *errors)
-{
-	struct rnic_vport_counters counters;
-	int rc = query_counters(dev, &counters);
-
-	errors->received =
-		rnic_vport_counters_get(&counters, RNIC_VPORT_COUNTERS_RECEIVED_ERRORS_PACKETS);
-	errors->transmit =
-		rnic_vport_counters_get(&counters, RNIC_VPORT_COUNTERS_TRANSMIT_ERRORS_PACKETS);
-	return rc;
-}
-
-#define COUNTERS(C)                                                          \
-	C(rx_vport_unicast_packets, RECEIVED_ETH_UNICAST_PACKETS)            \
-	C(rx_vport_unicast_bytes, RECEIVED_ETH_UNICAST_OCTETS)               \
-	C(rx_vport_multicast_packets, RECEIVED_ETH_MULTICAST_PACKETS)        \
-	C(rx_vport_multicast_bytes, RECEIVED_ETH_MULTICAST_OCTETS)           \
-	C(rx_vport_broadcast_packets, RECEIVED_ETH_BROADCAST_PACKETS)        \
-	C(rx_vport_broadcast_bytes, RECEIVED_ETH_BROADCAST_OCTETS)           \
-	C(tx_vport_unicast_packets, TRANSMITTED_ETH_UNICAST_PACKETS)         \
-	C(tx_vport_unicast_bytes, TRANSMITTED_ETH_UNICAST_OCTETS)            \
-	C(tx_vport_multicast_packets, TRANSMITTED_ETH_MULTICAST_PACKETS)     \
-	C(tx_vport_multicast_bytes, TRANSMITTED_ETH_MULTICAST_OCTETS)        \
-	C(tx_vport_broadcast_packets, TRANSMITTED_ETH_BROADCAST_PACKETS)     \
-	C(tx_vport_broadcast_bytes, TRANSMITTED_ETH_BROADCAST_OCTETS)        \
-	C(rx_vport_rdma_unicast_packets, RECEIVED_IB_UNICAST_PACKETS)        \
-	C(rx_vport_rdma_unicast_bytes, RECEIVED_IB_UNICAST_OCTETS)           \
-	C(rx_vport_rdma_multicast_packets, RECEIVED_IB_MULTICAST_PACKETS)    \
-	C(rx_vport_rdma_multicast_bytes, RECEIVED_IB_MULTICAST_OCTETS)       \
-	C(tx_vport_rdma_unicast_packets, TRANSMITTED_IB_UNICAST_PACKETS)     \
-	C(tx_vport_rdma_unicast_bytes, TRANSMITTED_IB_UNICAST_OCTETS)        \
-	C(tx_vport_rdma_multicast_packets, TRANSMITTED_IB_MULTICAST_PACKETS) \
-	C(tx_vport_rdma_multicast_bytes, TRANSMITTED_IB_MULTICAST_OCTETS)
-
-#define NAME(name, field) #name,
-const char *const rnic_port_counter_names[] = { COUNTERS(NAME) };
-#define FIELD(name, field) RNIC_VPORT_COUNTERS_##field,
-static const enum rnic_vport_counters_field counter_fields[] = { COUNTERS(FIELD) };
-_Static_assert(RTE_DIM(counter_fields) == RNIC_PORT_COUNTERS, "room for all");
-
-int
-rnic_port_counters(struct rnic_dev *dev, uint64_t values[RNIC_PORT_COUNTERS])
-{
-	struct rnic_vport_counters counters;
-	int rc = query_counters(dev, &counters);
-	unsigned int i;
-
-	for (i = 0; i < RNIC_PORT_COUNTERS; i++)
-		values[i] = rnic_vport_counters_get(&counters, counter_fields[i]);
-	return rc;
 }
 
 /*

@@ -11,8 +11,6 @@
 
 struct rnic_dev;
 
-#define RNIC_PORT_COUNTERS 20 /* of the vport's frames and RDMA packets, as in `ethtool -S` */
-
 /* A function that may not change it has a warning, if what the port has is enough, else -EPERM. */
 int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
 /* The same of who starts: it goes on with what the port has. */
@@ -46,19 +44,14 @@ int rnic_port_follow_mac(struct rnic_dev *dev);
 uint32_t rnic_port_macs_max(struct rnic_dev *dev);
 /* A vport that refuses it takes what it took: a warning, no error. Steering is another matter. */
 int rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast);
-/* Frames that the vport refused: beyond its MTU, runts, no link. Since whenever; zeros where a device does not count. */
-struct rnic_port_errors {
-	uint64_t received, transmit;
-};
-int rnic_port_errors(struct rnic_dev *dev, struct rnic_port_errors *errors);
-/* What it took and sent, by kind of destination; in the order of the names. Likewise. */
-extern const char *const rnic_port_counter_names[RNIC_PORT_COUNTERS];
-int rnic_port_counters(struct rnic_dev *dev, uint64_t values[RNIC_PORT_COUNTERS]);
 
 int rnic_port_setup(struct rnic_dev *dev);
 void rnic_port_down(struct rnic_dev *dev);
 /* Addresses of queue pairs, that the vport lets in beside its own. Each is counted. -ENOSPC: no more. Threads: any. */
 int rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 int rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6]);
+/* Those of groups of datagrams: in the list as far as the others leave room, and joined without if not. Threads: any. */
+int rnic_port_add_group(struct rnic_dev *dev, const uint8_t mac[6]);
+int rnic_port_del_group(struct rnic_dev *dev, const uint8_t mac[6]);
 
 #endif

@@ -97,14 +97,17 @@ rnic_rdma_mcast_attach(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid)
 
 	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_MAX_QP_MCG) == 0)
 		return -ENOTSUP;
-	/* A card lets in what its vport has asked for, as for Linux's netdev, which joins first. */
+	/*
+	 * Where functions share a port, a switch may let in what the vport has asked for: Linux's RDMA CM has the netdev join
+	 * first. Without one a group's datagrams pass by their address alone, and Linux's mlx5_ib joins with the command alone.
+	 */
 	rdmapmd_gid_multicast_mac(gid, mac);
-	rc = rnic_port_add_mac(dev, mac);
+	rc = rnic_port_add_group(dev, mac);
 	if (rc != 0)
 		return rc;
 	rc = group_command(dev, RNIC_CMD_ATTACH_TO_MCG, qp->qp_num, gid);
 	if (rc != 0)
-		rnic_port_del_mac(dev, mac);
+		rnic_port_del_group(dev, mac);
 	return rc;
 }
 
@@ -116,6 +119,6 @@ rnic_rdma_mcast_detach(struct rdmapmd_qp *qp, const union rdmapmd_gid *gid)
 	int rc = group_command(dev, RNIC_CMD_DETACH_FROM_MCG, qp->qp_num, gid), mac_rc;
 
 	rdmapmd_gid_multicast_mac(gid, mac);
-	mac_rc = rnic_port_del_mac(dev, mac);
+	mac_rc = rnic_port_del_group(dev, mac);
 	return rc != 0 ? rc : mac_rc;
 }
