@@ -366,6 +366,8 @@ struct softrnic_stats {
 	 * Congestion notifications.
 	 */
 	uint64_t roce_malformed, roce_source_errors, roce_pkey_errors, roce_qkey_errors, roce_cnps;
+	/** Packets that met congestion on their way (ECN), as Linux calls them; they are taken like others. */
+	uint64_t np_ecn_marked_roce_packets;
 	uint64_t tpt_faults;		   /**< accesses refused by keys or by the DMA map */
 	uint64_t cq_overruns, eq_overruns; /**< queues that overran */
 	uint64_t

@@ -262,6 +262,28 @@ test_padding_of_ethernet_is_cut_off(void **state)
 	assert_int_equal(two->in[1], 0);
 }
 
+/* Of the values that ECN has one says so (RFC 3168); what says so is taken, and is a packet only if it is one. */
+static void
+test_a_packet_that_met_congestion_is_counted(void **state)
+{
+	struct qw_two *two = *state;
+	struct sent sent;
+	uint64_t marked = 0;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		good_write(two, &sent);
+		sent.pkt.psn += RTE_MIN(i, 3u);
+		sent.head.traffic_class = (uint8_t)(0x68 | RTE_MIN(i, 3u));
+		two->out[0] = (uint8_t)(i + 1);
+		sent.length = rocev2_encode(&sent.head, &sent.pkt, sent.bytes);
+		sent.bytes[sent.length - 1] ^= i == 4;
+		arrive(two, &sent);
+		marked += i == 3;
+		assert_int_equal(dp_stats(&two->b.end->dp).np_ecn_marked_roce_packets, marked);
+		assert_int_equal(two->in[0], RTE_MIN(i, 3u) + 1);
+	}
+}
+
 /* ---- Spoofed ones ---- */
 
 /*
@@ -317,6 +339,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_each_thing_that_is_wrong_has_its_counter),
 		T(test_padding_of_ethernet_is_cut_off),
+		T(test_a_packet_that_met_congestion_is_counted),
 		T(test_packets_from_elsewhere_change_nothing),
 	};
 

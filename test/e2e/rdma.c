@@ -107,6 +107,7 @@ rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gi
 		.ah_attr = { .dgid = *gid,
 			     .sgid_index = (uint8_t)conf->sgid_index,
 			     .hop_limit = 64,
+			     .traffic_class = conf->traffic_class,
 			     .port_num = PORT },
 	};
 	memcpy(attr.ah_attr.dmac, conf->dmac, sizeof(attr.ah_attr.dmac));
@@ -173,7 +174,7 @@ make_queues(struct rdma_pair *pair, const struct rdma_conf *conf)
 		assert_int_equal(rdmapmd_td_alloc(pair->context, &pair->td), 0);
 	for (i = 0; i < 2; i++) {
 		struct rdmapmd_qp_init_attr attr = {
-			.qp_type = RDMAPMD_QPT_RC,
+			.qp_type = OR(conf->type, RDMAPMD_QPT_RC),
 			.sq_sig_all = conf->sq_sig_all,
 			.srq = i == 1 ? pair->srq : NULL,
 			.td = i == 0 ? pair->td : NULL,

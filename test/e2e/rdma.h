@@ -45,12 +45,13 @@ struct rdma_conf {
 	uint8_t retry_cnt;	     /* 7; RDMA_NONE: 0 */
 	uint8_t rnr_retry;	     /* 7; RDMA_NONE: 0 */
 	uint8_t min_rnr_timer;	     /* 1; RDMA_NONE: 0 */
+	uint8_t traffic_class;	     /* 0 */
 	uint8_t dmac[6];	     /* of the peer; 0: it follows from its address */
 	uint8_t rd_atomic;	     /* 16; RDMA_NONE: 0 */
 	uint32_t psn;		     /* where both begin, more or less; next to the wrap */
 	enum rdmapmd_qp_state up_to; /* how far to connect; RTS */
 	bool srq, td, channel, sq_sig_all;
-	enum rdmapmd_qp_type type; /* of ends alone: RC */
+	enum rdmapmd_qp_type type; /* RC */
 };
 #define RDMA_NONE 0xff
 #define RDMA_QKEY 0x11223344 /* of UD */

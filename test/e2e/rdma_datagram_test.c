@@ -117,7 +117,7 @@ handle(const struct node *from, const struct node *to, bool ipv4)
 	struct rdmapmd_ah_attr attr = { .dgid = ipv4 ? to->ipv4 : to->link_local,
 					.sgid_index = ipv4 ? (uint8_t)from->ipv4_index : 0,
 					.hop_limit = 64,
-					.traffic_class = 0x68,
+					.traffic_class = 0x6a,
 					.port_num = PORT };
 	struct rdmapmd_ah *ah;
 
@@ -229,7 +229,7 @@ test_the_header_of_ipv4(void **unused)
 		sum += (uint32_t)header[i] << 8 | header[i + 1];
 	assert_int_equal((sum & 0xffff) + (sum >> 16), 0xffff);
 	assert_int_equal(header[0], 0x45);
-	assert_int_equal(header[1], 0x68);
+	assert_int_equal(header[1], 0x6a);
 	assert_int_equal(header[2] << 8 | header[3], length);
 	assert_int_equal(header[8], 64);
 	assert_int_equal(header[9], 17);
@@ -256,7 +256,7 @@ test_the_header_of_ipv6(void **unused)
 	expect(&there, MESSAGE, 0x11, here.qp->qp_num);
 	header = there.room;
 	assert_int_equal(header[0], 0x66);
-	assert_int_equal(header[1], 0x80);
+	assert_int_equal(header[1], 0xa0);
 	assert_int_equal(header[4] << 8 | header[5], length);
 	assert_int_equal(header[6], 17);
 	assert_int_equal(header[7], 64);

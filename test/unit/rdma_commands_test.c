@@ -161,7 +161,7 @@ static const struct rdmapmd_qp_attr attributes = {
 		     .flow_label = 0x12345,
 		     .sgid_index = 3,
 		     .hop_limit = 64,
-		     .traffic_class = 0x68,
+		     .traffic_class = 0x6a,
 		     .sl = 5,
 		     .port_num = 1 },
 	.max_rd_atomic = 17, /* 2^n of them, not more */
@@ -211,9 +211,9 @@ test_to_rts(void **state)
 	rings_assert_bytes(in + 0x10, "00000006");
 	rings_assert_bytes(in + 0x18 + 8, "7e000000");
 	rings_assert_bytes(in + 0x18 + 0x14, "00cccccc");
-	rings_assert_bytes(in + 0x18 + 0x18, "00000000 00000000 00030040 06812345"
+	rings_assert_bytes(in + 0x18 + 0x18, "00000000 00000000 00030040 06a12345"
 					     "fe800000 00000000 01020304 05060708"
-					     "001a");
+					     "009a");
 	assert_true(in[0x18 + 0x18 + 0x22] >= 0xc0);
 	rings_assert_bytes(in + 0x18 + 0x18 + 0x24, "50010211 22334455");
 	rings_assert_bytes(in + 0x18 + 0x90, "0061e000 0caaaaaa");

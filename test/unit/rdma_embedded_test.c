@@ -432,6 +432,43 @@ test_the_port_comes_and_goes(void **state)
 	expect_event(world->context, RDMAPMD_EVENT_PORT_ACTIVE);
 }
 
+static struct rnic_dev *
+device_of(const struct rdma_pair *pair)
+{
+	return rdmapmd_device_priv(rdmapmd_context_device(pair->context));
+}
+
+/* All 8 bits of a path's traffic class are sent; who gets CE counts it, of RC also that of answers. */
+static void
+test_who_met_congestion_is_counted(void **state)
+{
+	static const enum rdmapmd_qp_type types[] = { RDMAPMD_QPT_RC, RDMAPMD_QPT_UC };
+	struct rdma_conf conf = { 0 };
+	struct softrnic_stats stats;
+	struct rdma_pair pair = { 0 };
+	struct rdmapmd_send_wr wr;
+	uint64_t marked = 0;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 4 * RTE_DIM(types); i++) {
+		conf.type = types[i / 4];
+		conf.traffic_class = (uint8_t)(0x68 | i % 4);
+		rdma_open(&pair, &conf);
+		wr = rdma_request(&pair, RDMAPMD_WR_SEND, 1, NULL);
+		rdma_post_recv(pair.qp[1], 2, NULL, 0);
+		rdma_post(pair.qp[0], &wr);
+		rdma_expect(pair.cq[0], 1, RDMAPMD_WC_SEND);
+		rdma_expect(pair.cq[1], 2, RDMAPMD_WC_RECV);
+		softrnic_stats_get(unit_softrnic(device_of(&pair)), &stats);
+		if (i % 4 == 3)
+			marked += conf.type == RDMAPMD_QPT_RC ? 2 : 1;
+		assert_int_equal(stats.np_ecn_marked_roce_packets, marked);
+		rdma_close(&pair);
+	}
+	rdma_free(&pair);
+}
+
 /* ---- The device is lost ---- */
 
 static int
@@ -446,12 +483,6 @@ open_pair(void **state)
 	rdma_open(&pair, &conf);
 	*state = &pair;
 	return 0;
-}
-
-static struct rnic_dev *
-device_of(const struct rdma_pair *pair)
-{
-	return rdmapmd_device_priv(rdmapmd_context_device(pair->context));
 }
 
 /* All of it goes, with the errors of a device that is not there. */
@@ -754,6 +785,7 @@ static const struct CMUnitTest tests[] = {
 	UNIT_VERBS_TEST(test_what_the_device_refuses_leaves_nothing),
 	UNIT_VERBS_TEST(test_a_cq_that_ran_over),
 	UNIT_VERBS_TEST(test_the_port_comes_and_goes),
+	UNIT_VERBS_TEST(test_who_met_congestion_is_counted),
 	UNIT_VERBS_TEST(test_telemetry),
 	UNIT_VERBS_TEST(test_telemetry_leaves_the_port_as_it_is),
 	PAIR_TEST(test_an_event_of_a_life_before, close_pair),

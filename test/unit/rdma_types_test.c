@@ -32,7 +32,7 @@ static const struct rdmapmd_qp_attr attributes = {
 		     .flow_label = 0x12345,
 		     .sgid_index = 3,
 		     .hop_limit = 64,
-		     .traffic_class = 0x68,
+		     .traffic_class = 0x6a,
 		     .sl = 5,
 		     .port_num = 1 },
 	.port_num = 1,
@@ -95,7 +95,8 @@ test_uc(void **state)
 	rings_assert_bytes(in + 0x10, "00000000");
 	rings_assert_bytes(in + 0x18 + 8, "7e000000");
 	rings_assert_bytes(in + 0x18 + 0x14, "00cccccc");
-	rings_assert_bytes(in + 0x18 + 0x18 + 8, "00030040 06812345 fe800000 00000000");
+	rings_assert_bytes(in + 0x18 + 0x18 + 8, "00030040 06a12345 fe800000 00000000");
+	rings_assert_bytes(in + 0x18 + 0x18 + 0x20, "009a");
 	rings_assert_bytes(in + 0x18 + 0x94, "00aaaaaa");
 	in = modify(world, RDMAPMD_QP_SQ_PSN, RDMAPMD_QPS_RTR, RDMAPMD_QPS_RTS,
 		    RNIC_CMD_RTR2RTS_QP);
@@ -275,7 +276,7 @@ test_an_address_handle(void **state)
 	/* No command; the priority above a bit that is 0. */
 	assert_int_equal(commands_count, 0);
 	rings_assert_bytes(&ah.vector, "00000000 00000000 80000000 0a00");
-	rings_assert_bytes((uint8_t *)&ah.vector + 0x10, "00000000 02112233 44556840 40312345"
+	rings_assert_bytes((uint8_t *)&ah.vector + 0x10, "00000000 02112233 44556a40 40312345"
 							 "fe800000 00000000 01020304 05060708");
 	port = rnic_be16_to_cpu(ah.vector.udp_sport);
 	assert_true(port >= 0xc000);

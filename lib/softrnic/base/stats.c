@@ -50,6 +50,7 @@ static const struct {
 	ROW(roce_pkey_errors),
 	ROW(roce_qkey_errors),
 	ROW(roce_cnps),
+	ROW(np_ecn_marked_roce_packets),
 	ROW(tpt_faults),
 	ROW(cq_overruns),
 	ROW(eq_overruns),

@@ -14,6 +14,10 @@
 
 #define COMPLETIONS_FREE 16 /* of an answer; two of the others are like a frame */
 
+/* "Congestion experienced", of the traffic class (RFC 3168). */
+#define ECN_MASK 3
+#define ECN_CE	 3
+
 _Static_assert(SOFTRNIC_FRAME_PIECES + SOFTRNIC_FRAME_SPARE <= ROCE_PKT_PIECES,
 	       "a frame's pieces are not more than a packet's");
 _Static_assert(SOFTRNIC_ETH_HEAD_MAX == ROCEV2_HEAD_MAX,
@@ -149,6 +153,7 @@ roce_deliver(struct softrnic *dev, const struct rocev2_frame *head, const struct
 	struct softrnic_qp *qp = softrnic_object_get(dev, SOFTRNIC_QP, pkt->dest_qpn);
 	uint32_t done;
 
+	dev->stats.np_ecn_marked_roce_packets += (head->traffic_class & ECN_MASK) == ECN_CE;
 	if (unlikely(qp == NULL || ROCE_TRANSPORT(pkt->opcode) != qp->connection ||
 		     !roce_qp_receives(&qp->roce))) {
 		roce_deliver_datagram(dev, qp, head, pkt);

@@ -123,6 +123,7 @@ set_path(struct rnic_ads *ads, const struct rnic_rdma_qp *qp, const struct rdmap
 	rnic_ads_set(ads, RNIC_ADS_RGID_RIP_0, rnic_be64_to_cpu(gid[0]));
 	rnic_ads_set(ads, RNIC_ADS_RGID_RIP_1, rnic_be64_to_cpu(gid[1]));
 	rnic_ads_set(ads, RNIC_ADS_DSCP, ah->traffic_class >> 2);
+	rnic_ads_set(ads, RNIC_ADS_ECN, ah->traffic_class & 3);
 	rnic_ads_set(ads, RNIC_ADS_UDP_SPORT, udp_source_port(qp, ah));
 	rnic_ads_set(ads, RNIC_ADS_ETH_PRIO, ah->sl);
 	rnic_ads_set(ads, RNIC_ADS_VHCA_PORT_NUM, ah->port_num);
