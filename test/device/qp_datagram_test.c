@@ -457,6 +457,32 @@ test_the_rest_is_flushed(void **state)
 
 /* ---- Receives ---- */
 
+/* By the MTUs that there are: the frame goes through the port, no MTU of the port's holds what is in it. */
+static void
+test_longer_than_the_receiving_mtu(void **state)
+{
+	struct qw_attr attr = qw_attr();
+	const struct roce_counters *counters;
+	struct qw_two *two;
+	struct rnic_wqe_av av;
+
+	(void)state;
+	attr.mtu = RNIC_QP_MTU_4096;
+	two = open_datagrams(&(struct qw_conf){ .pair = true }, &attr);
+	counters = &two->b.end->dp.dev->roce_counters;
+	av = av_to_b(two);
+	assert_int_equal(drv_mtu_set(&two->b.end->dp.drv, 1522), 0);
+	qw_recv(&two->b, two->in, 2 * ROOM);
+	send_one(two, &av, MTU + 1);
+	assert_int_equal(counters->resp_local_length_error, 1);
+	qw_expect_nothing(&two->b_recv);
+	send_one(two, &av, MTU);
+	check_received(two, 0, MTU, false);
+	assert_int_equal(counters->resp_local_length_error, 1);
+	assert_int_equal(stats_of_b(two)->rx_errors, 0);
+	qw_two_close(two);
+}
+
 static void
 test_no_receive_and_a_short_one(void **state)
 {
@@ -683,6 +709,7 @@ main(void)
 		cmocka_unit_test(test_wqes_that_are_none),
 		cmocka_unit_test(test_longer_than_the_mtu),
 		T(test_the_rest_is_flushed),
+		cmocka_unit_test(test_longer_than_the_receiving_mtu),
 		T(test_no_receive_and_a_short_one),
 		T(test_shared_receives),
 		T(test_order_of_checks),

@@ -151,6 +151,35 @@ test_longer_than_its_receive(void **state)
 	check_lives(b);
 }
 
+/* A datagram of a longer MTU than the own is no datagram, and takes no WQE. */
+static void
+test_longer_than_the_mtu(void **state)
+{
+	static uint8_t payload[ROOM + 1];
+	struct net *net = *state;
+	struct net_end *b = &net->ends[1];
+
+	b->recvs[0].capacity = sizeof(payload);
+	for (uint32_t length = ROOM + 1; length >= ROOM; length--) {
+		const struct iovec piece = { payload, length };
+
+		roce_qp_receive(&b->qp,
+				&(struct roce_pkt){
+					.opcode = ROCE_OPCODE(ROCE_TRANSPORT_UD, ROCE_SEND_ONLY),
+					.psn = PSN,
+					.source_qpn = NET_QPN,
+					.length = length,
+					.count = 1,
+					.pieces = &piece },
+				net->now);
+		assert_int_equal(b->counters.resp_local_length_error, 1);
+		assert_int_equal(b->recv_tail, length == ROOM);
+		assert_int_equal(b->receive_count, length == ROOM);
+	}
+	assert_int_equal(b->receives[0].length, ROOM);
+	check_lives(b);
+}
+
 static void
 test_without_a_receive(void **state)
 {
@@ -258,6 +287,7 @@ main(void)
 		T(test_datagrams_do_not_know_each_other),
 		T(test_own_key),
 		T(test_longer_than_its_receive),
+		T(test_longer_than_the_mtu),
 		T(test_without_a_receive),
 		T(test_receive_memory_that_is_not_there),
 		T(test_other_packets),

@@ -16,12 +16,8 @@ softrnic_qp_gather_datagram(struct roce_qp *roce, const struct roce_request *req
 			    uint32_t length, struct iovec *pieces)
 {
 	const struct softrnic *dev = softrnic_qp_of(roce)->dev;
-	uint32_t mtu = ROCE_MTU_MIN;
 
-	/* Of the MTUs that there are, the first with room for it must be one of the port's. */
-	while (mtu < length)
-		mtu *= 2;
-	if (unlikely(!softrnic_roce_mtu_fits(dev, mtu)))
+	if (unlikely(!softrnic_roce_datagram_fits(dev, length)))
 		return -RNIC_SYND_LOCAL_LENGTH;
 	return softrnic_qp_gather(roce, req, offset, length, pieces);
 }

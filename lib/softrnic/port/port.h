@@ -34,6 +34,17 @@ softrnic_roce_mtu_fits(const struct softrnic *dev, uint32_t mtu)
 	       softrnic_eth_frame_max(dev) + SOFTRNIC_ETH_FCS - SOFTRNIC_FRAME_OVERHEAD;
 }
 
+/* The same of a datagram, which has no MTU but the first that holds it. */
+static inline bool
+softrnic_roce_datagram_fits(const struct softrnic *dev, uint32_t length)
+{
+	uint32_t mtu = RNIC_QP_MTU_BYTES(RNIC_QP_MTU_256);
+
+	while (mtu < length)
+		mtu *= 2;
+	return softrnic_roce_mtu_fits(dev, mtu);
+}
+
 /* Longest frame that the port could ever be set to take. */
 static inline uint32_t
 softrnic_eth_frame_limit(const struct softrnic *dev)

@@ -3,6 +3,7 @@
 /* Datagrams in: anybody may send them to anybody who has the same keys, and they tell where they come from. */
 #include <rte_branch_prediction.h>
 
+#include "softrnic/port/port.h"
 #include "softrnic/receive/pkey.h"
 #include "softrnic/receive/qp_datagram.h"
 #include "softrnic/rocev2/encode.h"
@@ -23,6 +24,10 @@ softrnic_qp_datagram_receive(struct softrnic *dev, struct softrnic_qp *qp,
 	}
 	if (unlikely(pkt->qkey != qp->roce.attr.qkey)) {
 		dev->stats.roce_qkey_errors++;
+		return;
+	}
+	if (unlikely(!softrnic_roce_datagram_fits(dev, pkt->length))) {
+		qp->roce.counters->resp_local_length_error++;
 		return;
 	}
 	rocev2_encode_grh(head, pkt, grh);

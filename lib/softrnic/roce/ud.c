@@ -60,8 +60,14 @@ ud_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
 
 	(void)now;
 	if (!roce_qp_receives(qp) ||
-	    (!immediate && pkt->opcode != ROCE_OPCODE(ROCE_TRANSPORT_UD, ROCE_SEND_ONLY)) ||
-	    !roce_unreliable_take(qp))
+	    (!immediate && pkt->opcode != ROCE_OPCODE(ROCE_TRANSPORT_UD, ROCE_SEND_ONLY)))
+		return;
+	/* Longer than any that it may send itself: no peer of the same MTU has sent it. */
+	if (pkt->length > qp->attr.mtu + ROCE_GRH_BYTES) {
+		qp->counters->resp_local_length_error++;
+		return;
+	}
+	if (!roce_unreliable_take(qp))
 		return;
 	if (pkt->length > resp->recv.capacity) {
 		qp->counters->resp_local_length_error++;
