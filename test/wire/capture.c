@@ -5,8 +5,9 @@
  *
  *   arrived=FILE   the frames that arrived at either end
  *   sent=FILE      those that were sent, before any fault met them; together with the others ordered by time
- *   kinds=1        one message after another: every kind of packet that a reliable connection has; else a mix of messages of
- *                  both ends, as a seed says
+ *   kinds=1        one message after another: every kind of packet that the device sends (capture_kinds.h); else a mix of
+ *                  messages of both ends, as a seed says
+ *   foreign=HEX    a frame that comes to the second end from somebody else, at the end
  *   ipv6=1 vlan=N  the addresses
  *   mtu=N timeout=N retry=N rnr=N seed=N drop=PPM dup=PPM reorder=PPM corrupt=PPM
  *   late=1         receives may come late
@@ -19,8 +20,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "capture_kinds.h"
 #include "qp_mix.h"
 #include "softrnic/base/device.h"
+#include "softrnic/base/poller.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/receive.h"
 #include "softrnic/rocev2/encode.h"
@@ -29,8 +32,6 @@
 #define SECONDS 1700000000u /* when the first frame goes */
 #define ROUND_US \
 	10000u /* that a poll of both devices takes, in captures, and each frame one of them */
-#define MTU	 256u
-#define UNMAPPED ((void *)(uintptr_t)0x1000)
 
 /* ---- The captures ---- */
 
@@ -98,108 +99,6 @@ __wrap_softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roc
 
 	capture_frame(sent, bytes, rocev2_encode(frame->head, frame->pkt, bytes));
 	__real_softrnic_faults_send_roce(dev, frame);
-}
-
-/* ---- Every kind ---- */
-
-static void
-drop_completions(struct qw_two *two)
-{
-	struct dp_cq *const queues[] = { &two->a_send, &two->a_recv, &two->b_send, &two->b_recv };
-
-	for (unsigned int i = 0; i < 4; i++)
-		while (dp_cq_next(queues[i]) != NULL)
-			;
-}
-
-static bool
-completed(void *arg)
-{
-	struct qw_two *two = arg;
-
-	return dp_cq_peek(&two->a_send) != NULL;
-}
-
-/* The request that was posted ends so. */
-static void
-expect(struct qw_two *two, uint8_t syndrome)
-{
-	const struct rnic_cqe *cqe;
-
-	assert_true(qw_run_until(&two->qw, completed, two));
-	cqe = dp_cq_next(&two->a_send);
-	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own),
-			 syndrome == 0 ? RNIC_CQE_REQUESTER : RNIC_CQE_REQUESTER_ERROR);
-	if (syndrome != 0)
-		assert_int_equal(((const struct rnic_error_cqe *)cqe)->syndrome, syndrome);
-	qw_run(&two->qw);
-	drop_completions(two);
-}
-
-static void
-message(struct qw_two *two, uint8_t opcode, uint32_t bytes)
-{
-	struct rnic_wqe_ctrl *ctrl;
-
-	if (opcode != RNIC_WQE_RDMA_WRITE && opcode != RNIC_WQE_RDMA_READ)
-		qw_recv(&two->b, two->in, QM_SLOT);
-	ctrl = qw_wqe(&two->a, opcode, two->out, bytes, two->in, two->b.end->key,
-		      RNIC_WQE_CE_ALWAYS | RNIC_WQE_SE);
-	ctrl->immediate = rnic_cpu_to_be32(0x01020304);
-	dp_sq_ring(&two->a.sq);
-	expect(two, 0);
-}
-
-static void
-atomic(struct qw_two *two, uint8_t opcode)
-{
-	struct rnic_wqe_atomic *operands;
-
-	qw_wqe(&two->a, opcode, two->out, 8, two->in, two->b.end->key, RNIC_WQE_CE_ALWAYS);
-	operands = dp_wqe_at(&two->a.sq, 2);
-	operands->swap_add = rnic_cpu_to_be64(1);
-	operands->compare = rnic_cpu_to_be64(2);
-	dp_sq_ring(&two->a.sq);
-	expect(two, 0);
-}
-
-/* NAKs: of a gap, of no receive, and the three that end a connection, which is made anew. */
-static void
-refusals(struct qw_two *two, const struct qw_attr *attr)
-{
-	lose = 1;
-	message(two, RNIC_WQE_RDMA_WRITE, 3 * MTU);
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_poll(&two->qw, 8);
-	qw_recv(&two->b, two->in, 64);
-	expect(two, 0);
-	qw_post(&two->a, &two->b, RNIC_WQE_ATOMIC_FA, two->out, 8, two->in + 4);
-	expect(two, RNIC_SYND_REMOTE_INVALID_REQUEST);
-	qw_two_reconnect(two, attr);
-	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in, two->b.end->key ^ 0x5a,
-	       RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	expect(two, RNIC_SYND_REMOTE_ACCESS);
-	qw_two_reconnect(two, attr);
-	qw_recv(&two->b, UNMAPPED, 64);
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	expect(two, RNIC_SYND_REMOTE_OPERATION);
-}
-
-static void
-every_kind(struct qw_two *two, const struct qw_attr *attr)
-{
-	static const uint8_t opcodes[] = { RNIC_WQE_SEND, RNIC_WQE_SEND_IMM, RNIC_WQE_RDMA_WRITE,
-					   RNIC_WQE_RDMA_WRITE_IMM, RNIC_WQE_RDMA_READ };
-	static const uint32_t lengths[] = { 0,	 1,	  2,	       3,	    64,
-					    MTU, MTU + 1, 2 * MTU + 2, 2 * MTU + 3, 3 * MTU };
-
-	for (unsigned int i = 0; i < sizeof(opcodes); i++)
-		for (unsigned int k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++)
-			message(two, opcodes[i], lengths[k]);
-	atomic(two, RNIC_WQE_ATOMIC_CS);
-	atomic(two, RNIC_WQE_ATOMIC_FA);
-	refusals(two, attr);
 }
 
 /* ---- What is said of it ---- */
@@ -313,7 +212,7 @@ attr_of(int argc, char **argv)
 	struct qw_attr attr = qw_attr();
 
 	attr.mtu = RNIC_QP_MTU_256;
-	for (uint32_t mtu = number(argc, argv, "mtu", MTU); mtu > MTU; mtu /= 2)
+	for (uint32_t mtu = number(argc, argv, "mtu", CAPTURE_MTU); mtu > CAPTURE_MTU; mtu /= 2)
 		attr.mtu++;
 	attr.timeout = (uint8_t)number(argc, argv, "timeout", 8);
 	attr.retry_count = (uint8_t)number(argc, argv, "retry", 7);
@@ -343,6 +242,24 @@ mix(struct qw_two *two, int argc, char **argv)
 	qm_run(&qm);
 }
 
+/* Not of this cable's other end: the wire hands it over as any other. */
+static void
+foreign(struct qw_two *two, const char *hex)
+{
+	uint8_t bytes[256];
+	struct softrnic_frame frame = { .count = 1, .pieces = { { bytes, 0 } } };
+	char digits[3] = "";
+
+	for (; hex[0] != '\0' && hex[1] != '\0' && frame.length < sizeof(bytes); hex += 2) {
+		memcpy(digits, hex, 2);
+		bytes[frame.length++] = (uint8_t)strtoul(digits, NULL, 16);
+	}
+	frame.pieces[0].iov_len = frame.length;
+	softrnic_lock(two->qw.poller);
+	softrnic_eth_receive(two->b.end->dp.dev, &frame);
+	softrnic_unlock(two->qw.poller);
+}
+
 static void
 run(int argc, char **argv)
 {
@@ -363,9 +280,11 @@ run(int argc, char **argv)
 	qw_fill(two->out, QM_WORD, 1);
 	qw_fill(two->in, QM_WORD, 2);
 	if (number(argc, argv, "kinds", 0) != 0)
-		every_kind(two, &attr);
+		capture_kinds(two, &attr, &lose);
 	else
 		mix(two, argc, argv);
+	if (text(argc, argv, "foreign") != NULL)
+		foreign(two, text(argc, argv, "foreign"));
 	say_all(two, &attr);
 	qw_two_close(two);
 	assert_int_equal(arrived != NULL ? fclose(arrived) : 0, 0);

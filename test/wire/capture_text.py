@@ -25,22 +25,27 @@ for heuristic in ("smcr_infiniband", "smb_direct_infiniband", "rpcrdma_infiniban
                   "eth_over_ib", "mellanox_eoib", "sdp_infiniband", "fc_infiniband", "drbd_rdma"):
     CHECKS += ["--disable-heuristic", heuristic]
 
-# What is shown: a name, tshark's filter, and how the devices are addressed.
+# What is shown: a name, what tshark says of such a packet, how many of them, and how the devices are addressed.
+IPV4, IPV6_VLAN = {}, {"ipv6": 1, "vlan": 5}
 SHOWN = (
-    ("SEND with immediate, three bytes", "infiniband.bth.opcode == 5 && infiniband.bth.padcnt == 1", {}),
-    ("the first packet of a WRITE", "infiniband.bth.opcode == 6", {}),
-    ("READ, over IPv6 in VLAN 5", "infiniband.bth.opcode == 12", {"ipv6": 1, "vlan": 5}),
-    ("its answer, of one byte", "infiniband.bth.opcode == 16 && infiniband.bth.padcnt == 3", {}),
-    ("an atomic, and its answer", "infiniband.bth.opcode == 19 || infiniband.bth.opcode == 18", {}),
-    ("ACK", "infiniband.aeth.syndrome == 0x1f && infiniband.bth.opcode == 17", {}),
-    ("NAK of a gap", "infiniband.aeth.syndrome == 0x60", {}),
-    ("NAK for want of a receive", "infiniband.aeth.syndrome.opcode == 1", {}),
+    ("SEND with immediate, three bytes", ("(RC) - SEND Only with Immediate", "Pad Count: 1"), 1, IPV4),
+    ("SEND that invalidates a key", ("(RC) - SEND Only with Invalidate", "Pad Count: 0"), 1, IPV4),
+    ("the first packet of a WRITE", ("(RC) - RDMA WRITE First",), 1, IPV4),
+    ("READ, over IPv6 in VLAN 5", ("(RC) - RDMA READ Request",), 1, IPV6_VLAN),
+    ("its answer, of one byte", ("(RC) - RDMA READ response Only", "Pad Count: 3"), 1, IPV4),
+    ("an atomic, and its answer", ("AtomicETH|ATOMICACKETH",), 2, IPV4),
+    ("ACK", ("(RC) - Acknowledge", "Syndrome: 31, Ack"), 1, IPV4),
+    ("NAK of a gap", ("PSN Sequence Error",), 1, IPV4),
+    ("NAK for want of a receive", ("RNR Nak",), 1, IPV4),
+    ("WRITE with immediate of an unreliable connection", ("(UC) - RDMA WRITE Only with Immediate", "Pad Count: 2"), 1, IPV4),
+    ("a datagram", ("(UD) - SEND only (", "Pad Count: 1"), 1, IPV4),
+    ("a datagram with immediate, over IPv6 in VLAN 5", ("(UD) - SEND only with Immediate", "Pad Count: 3"), 1, IPV6_VLAN),
 )
 # Lines of other layers that matter, and all of the packet's own.
 LAYERS = re.compile(r"^(?:Ethernet|802\.1Q|Internet Protocol|User Datagram|InfiniBand)")
 INSIDE = re.compile(r"^ +(?:ID:|\S.* = ID: |Total Length:|Payload Length:|Identification:|010\. .*Flags|Time to Live:"
                     r"|Hop Limit:|Differentiated|\.\.\.\. 0000 0000 .* = Traffic Class|.* = Flow Label|Checksum:|Length: )")
-DRAWN = re.compile(r"(Destination Queue Pair: |Remote Key: |Virtual Address: |Invariant CRC: |Packet Sequence Number: )\S+")
+DRAWN = re.compile(r"(Destination Queue Pair: |Remote Key: |Virtual Address: |Invariant CRC: |Source Queue Pair: |RKey: |Packet Sequence Number: )\S+")
 
 
 def cut(text):
@@ -57,19 +62,29 @@ def cut(text):
     return "\n".join(lines) + "\n"
 
 
+def dissected(options):
+    """tshark's text of each packet of two devices that are addressed so."""
+    with tempfile.TemporaryDirectory(prefix="rnic-capture-") as folder:
+        path = os.path.join(folder, "kinds.pcap")
+        subprocess.run([PROGRAM, "kinds=1", f"arrived={path}", *(f"{key}={value}" for key, value in options.items())],
+                       stdout=subprocess.DEVNULL, check=True, timeout=100)
+        said = subprocess.run(["tshark", "-n", "-V", "-r", path, *CHECKS], capture_output=True, text=True, check=True,
+                              timeout=100).stdout
+    return re.split(r"^Frame \d+: .*\n", said, flags=re.M)[1:]
+
+
+def fits(packet, wanted):
+    """Whether its text has each of them, or one of those with | between them."""
+    return all(any(text in packet for text in texts.split("|")) for texts in wanted)
+
+
 def shown():
     """The text between the marks."""
+    packets = [(options, dissected(options)) for options in (IPV4, IPV6_VLAN)]
     text = ""
-    with tempfile.TemporaryDirectory(prefix="rnic-capture-") as folder:
-        for name, wanted, options in SHOWN:
-            path = os.path.join(folder, "kinds.pcap")
-            subprocess.run([PROGRAM, "kinds=1", f"arrived={path}", *(f"{key}={value}" for key, value in options.items())],
-                           stdout=subprocess.DEVNULL, check=True, timeout=100)
-            said = subprocess.run(["tshark", "-n", "-V", "-r", path, "-Y", wanted, *CHECKS], capture_output=True, text=True,
-                                  check=True, timeout=100).stdout
-            packets = re.split(r"^Frame \d+: .*\n", said, flags=re.M)[1:]
-            count = 2 if "its answer" in name and "atomic" in name else 1
-            text += f"\n{name[0].upper()}{name[1:]}:\n```\n" + "".join(cut(packet) for packet in packets[:count]) + "```\n"
+    for name, wanted, count, options in SHOWN:
+        found = [packet for of, each in packets if of == options for packet in each if fits(packet, wanted)]
+        text += f"\n{name[0].upper()}{name[1:]}:\n```\n" + "".join(cut(packet) for packet in found[:count]) + "```\n"
     return text + "\n"
 
 

@@ -10,7 +10,8 @@ PSNS = 1 << 24
 
 # BTH opcode: name, bytes of each header behind the BTH
 RETH, ATOMIC_ETH, AETH, ATOMIC_ACK, IMM, IETH, DETH = "reth", "atomiceth", "aeth", "atomicacketh", "immdt", "ieth", "deth"
-BYTES = {RETH: 16, ATOMIC_ETH: 28, AETH: 4, ATOMIC_ACK: 8, IMM: 4, IETH: 4, DETH: 8}
+CNP_RESERVED = "reserved"  # of a congestion notification
+BYTES = {RETH: 16, ATOMIC_ETH: 28, AETH: 4, ATOMIC_ACK: 8, IMM: 4, IETH: 4, DETH: 8, CNP_RESERVED: 16}
 RC = {
     0x00: ("SEND_FIRST",), 0x01: ("SEND_MIDDLE",), 0x02: ("SEND_LAST",), 0x03: ("SEND_LAST_IMM", IMM),
     0x04: ("SEND_ONLY",), 0x05: ("SEND_ONLY_IMM", IMM),
@@ -19,8 +20,14 @@ RC = {
     0x0c: ("READ_REQUEST", RETH), 0x0d: ("READ_RESPONSE_FIRST", AETH), 0x0e: ("READ_RESPONSE_MIDDLE",),
     0x0f: ("READ_RESPONSE_LAST", AETH), 0x10: ("READ_RESPONSE_ONLY", AETH), 0x11: ("ACKNOWLEDGE", AETH),
     0x12: ("ATOMIC_ACKNOWLEDGE", AETH, ATOMIC_ACK), 0x13: ("COMPARE_SWAP", ATOMIC_ETH), 0x14: ("FETCH_ADD", ATOMIC_ETH),
+    0x16: ("SEND_LAST_INVALIDATE", IETH), 0x17: ("SEND_ONLY_INVALIDATE", IETH),
 }
-KINDS = dict(RC)
+# Unreliable connections have the SENDs and WRITEs of reliable ones.
+UC = {0x20 | opcode: ("UC_" + name, *headers) for opcode, (name, *headers) in RC.items() if opcode < 0x0c}
+UD = {0x64: ("UD_SEND_ONLY", DETH), 0x65: ("UD_SEND_ONLY_IMM", DETH, IMM)}
+SENT = RC | UC | UD  # by our devices
+CNP = 0x81
+KINDS = SENT | {CNP: ("CNP", CNP_RESERVED)}
 RESPONSES = range(0x0d, 0x13)
 
 # AETH's syndrome: its kind in bits 7:5, a value in the others.

@@ -10,16 +10,17 @@ import pytest
 
 from e2e import captures
 from size import DEFAULT, FULL
-from wire import capture_text, judges_flow, judges_frames
+from wire import capture_text, judges_flow, judges_frames, peer_scapy
 from wire.capture_text import CHECKS, PROGRAM
-from wire.judges_frames import AETH, ATOMIC_ACK, ATOMIC_ETH, IMM, RETH
+from wire.judges_frames import AETH, ATOMIC_ACK, ATOMIC_ETH, CNP, DETH, IETH, IMM, RETH
 
 SEEDS = 1000 if FULL else 12 if DEFAULT else 50
 FIELDS = ("_ws.malformed", "_ws.expert.message", "frame.protocols", "vlan.id", "ip.dsfield.ecn", "infiniband.bth.opcode",
           "infiniband.bth.se", "infiniband.bth.padcnt", "infiniband.bth.destqp", "infiniband.bth.a", "infiniband.bth.psn",
           "infiniband.reth.va", "infiniband.reth.r_key", "infiniband.reth.dmalen", "infiniband.aeth.syndrome",
           "infiniband.aeth.msn", "infiniband.atomiceth.swapdt", "infiniband.atomiceth.cmpdt",
-          "infiniband.atomicacketh.origremdt", "infiniband.immdt", "infiniband.invariant.crc")
+          "infiniband.atomicacketh.origremdt", "infiniband.immdt", "infiniband.ieth", "infiniband.deth.q_key",
+          "infiniband.deth.srcqp", "infiniband.invariant.crc")
 
 
 def run(**options):
@@ -29,6 +30,8 @@ def run(**options):
     return json.loads(done.stdout)
 
 
+# What wire_capture puts into each of its messages, and its datagrams' key.
+IMMEDIATE, QKEY = 0x01020304, 0x11223344
 WAYS = {"ipv4": {}, "ipv6": {"ipv6": 1}, "ipv4-vlan": {"vlan": 5}, "ipv6-vlan": {"ipv6": 1, "vlan": 4094}}
 
 
@@ -50,11 +53,27 @@ def test_every_kind_is_in_the_capture(kinds):
         assert packet.vlan == way.get("vlan") and packet.ip == (6 if "ipv6" in way else 4)
         seen.add(packet.opcode)
         padding.add(packet.padding)
+        assert packet.headers.get(IMM, IMMEDIATE) == IMMEDIATE
+        assert packet.headers.get(DETH, QKEY << 32) >> 32 == QKEY
         if packet.name == "ACKNOWLEDGE":
             naks.add((packet.kind, packet.value if packet.kind == judges_frames.NAK else None))
-    assert seen == set(judges_frames.RC)
+    assert seen == set(judges_frames.SENT)
     assert naks == {(0, None), (1, None), (3, 0), (3, 1), (3, 2), (3, 3)}
     assert padding == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("way", ("ipv4", "ipv6-vlan"))
+def test_a_congestion_notification_of_somebody_else(tmp_path, way):
+    """Our devices send none (doc/guides/rdma.md): one by scapy is what it is to all judges, and taken."""
+    addresses = peer_scapy.Addresses("02:00:00:00:00:99", "02:00:00:00:00:02", *(
+        ("fd00:1::1", "fd00:1::2") if "ipv6" in way else ("10.0.0.1", "10.0.0.2")))
+    frame = peer_scapy.frame_of(addresses, CNP, payload=b"\0" * 16, vlan=WAYS[way].get("vlan"), dqpn=9, becn=1, ackreq=0)
+    told = run(kinds=1, arrived=tmp_path / "cnp.pcap", foreign=frame.hex(), **WAYS[way])
+    assert [end["roce_cnps"] for end in told["ends"]] == [0, 1]
+    assert captures.read(tmp_path / "cnp.pcap")[0][-1] == frame
+    packet = judges_frames.parse(frame)
+    assert (packet.name, packet.icrc_good) == ("CNP", True)
+    check_dissected(dissected(tmp_path / "cnp.pcap")[-1], frame, WAYS[way])
 
 
 def test_the_icrc_of_each_is_zlibs(kinds):
@@ -90,9 +109,28 @@ def expected(packet):
         said |= {"aeth.syndrome": headers[AETH] >> 24, "aeth.msn": headers[AETH] & 0xffffff}
     if ATOMIC_ACK in headers:
         said["atomicacketh.origremdt"] = headers[ATOMIC_ACK]
-    if IMM in headers:
-        said["immdt"] = headers[IMM]
+    for name in (IMM, IETH):
+        if name in headers:
+            said[name] = headers[name]
+    if DETH in headers:
+        said |= {"deth.q_key": headers[DETH] >> 32, "deth.srcqp": headers[DETH] & 0xffffff}
     return said
+
+
+def check_dissected(fields, frame, way):
+    """No mark of what is malformed, and each field as Python reads it."""
+    assert fields["_ws.malformed"] == "" and fields["_ws.expert.message"] == "", fields
+    ip = "ipv6" if "ipv6" in way else "ip"
+    tag = "vlan:ethertype:" if "vlan" in way else ""
+    assert fields["frame.protocols"].startswith(f"eth:ethertype:{tag}{ip}:udp:infiniband"), fields
+    assert fields["vlan.id"] == str(way.get("vlan", ""))
+    found = {key.removeprefix("infiniband."): int(text, 16 if key.endswith(("immdt", "ieth")) else 0)
+             for key, text in fields.items() if key.startswith("infiniband.") and text != "" and not key.endswith("crc")}
+    packet = judges_frames.parse(frame)
+    assert found == expected(packet), (found, expected(packet))
+    # What is behind the BTH of a congestion notification is data to tshark 4.0, the ICRC too.
+    if packet.opcode != CNP:
+        assert int(fields["infiniband.invariant.crc"], 0) == int.from_bytes(frame[-4:], "big")
 
 
 def test_tshark_dissects_them_all(kinds):
@@ -101,16 +139,7 @@ def test_tshark_dissects_them_all(kinds):
     lines = dissected(path)
     assert len(lines) == len(frames)
     for frame, fields in zip(frames, lines):
-        packet = judges_frames.parse(frame)
-        assert fields["_ws.malformed"] == "" and fields["_ws.expert.message"] == "", fields
-        ip = "ipv6" if "ipv6" in way else "ip"
-        tag = "vlan:ethertype:" if "vlan" in way else ""
-        assert fields["frame.protocols"].startswith(f"eth:ethertype:{tag}{ip}:udp:infiniband"), fields
-        assert fields["vlan.id"] == str(way.get("vlan", ""))
-        found = {key.removeprefix("infiniband."): int(text, 16 if key.endswith("immdt") else 0) for key, text in fields.items()
-                 if key.startswith("infiniband.") and text != "" and not key.endswith("crc")}
-        assert found == expected(packet), (found, expected(packet))
-        assert int(fields["infiniband.invariant.crc"], 0) == int.from_bytes(frame[-4:], "big")
+        check_dissected(fields, frame, way)
 
 
 def test_the_document_has_these_captures():

@@ -81,6 +81,35 @@ def with_icrc(frame):
     return frame[:end] + judges_frames.icrc(ip)
 
 
+@dataclasses.dataclass
+class Addresses:
+    """Of a frame: who sends it, and to whom; MAC addresses and IP addresses of one family."""
+
+    source_mac: str
+    destination_mac: str
+    source: str
+    destination: str
+
+
+def frame_of(addresses, opcode, *headers, payload=b"", vlan=None, port=judges_frames.PORT, **bth):
+    """The bytes of a frame, with a good ICRC. `bth`: fields of the BTH that are not as usual."""
+    padding = -len(payload) % 4
+    bth = {"migreq": 1, "pkey": 0xffff, "ackreq": 1, "padcount": padding, **bth}
+    layer = UDP(sport=0xc123, dport=port, chksum=0) / BTH(opcode=opcode, icrc=0, **bth)
+    for header in headers:
+        layer = layer / header
+    if payload:
+        layer = layer / Raw(payload + b"\0" * padding)
+    if ":" in addresses.source:
+        ip = IPv6(src=addresses.source, dst=addresses.destination)
+    else:
+        ip = IP(src=addresses.source, dst=addresses.destination, flags="DF")
+    ether = Ether(src=addresses.source_mac, dst=addresses.destination_mac)
+    if vlan is not None:
+        ether = ether / Dot1Q(vlan=vlan)
+    return with_icrc(bytes(ether / ip / layer))
+
+
 class End:
     """Our end, as a process of its own on the interface va. Use as a context."""
 
@@ -180,21 +209,10 @@ class Peer:
                 return
             assert time.monotonic() < end, "our end does not hear"
 
-    def build(self, opcode, *headers, payload=b"", vlan=None, source=None, destination=None, port=judges_frames.PORT, **bth):
-        """The bytes of a frame, with a good ICRC. `bth`: fields of the BTH that are not as usual."""
-        padding = -len(payload) % 4
-        bth = {"migreq": 1, "pkey": 0xffff, "dqpn": self.qpn, "psn": self.psn, "ackreq": 1, "padcount": padding, **bth}
-        layer = UDP(sport=0xc123, dport=port, chksum=0) / BTH(opcode=opcode, icrc=0, **bth)
-        for header in headers:
-            layer = layer / header
-        if payload:
-            layer = layer / Raw(payload + b"\0" * padding)
-        source, destination = source or PEERS[self.ipv6], destination or OURS[self.ipv6]
-        ip = IPv6(src=source, dst=destination) if self.ipv6 else IP(src=source, dst=destination, flags="DF")
-        ether = Ether(src=MAC, dst=self.end.mac)
-        if vlan is not None:
-            ether = ether / Dot1Q(vlan=vlan)
-        return with_icrc(bytes(ether / ip / layer))
+    def build(self, opcode, *headers, source=None, destination=None, **more):
+        """As frame_of(), to our end's queue pair."""
+        addresses = Addresses(MAC, self.end.mac, source or PEERS[self.ipv6], destination or OURS[self.ipv6])
+        return frame_of(addresses, opcode, *headers, **{"dqpn": self.qpn, "psn": self.psn, **more})
 
     def send(self, frame):
         self.socket.send(frame)
