@@ -272,6 +272,29 @@ test_checks(void **state)
 	done(two, &umr);
 }
 
+/* The answer to what is before it on the way was taken for its own: it was done, said its completion. */
+static void
+test_failure_behind_a_request_under_way(void **state)
+{
+	struct qw_two *two = *state;
+	const struct umr umr = unbind(true, window(two, true));
+	const uint16_t counter = two->b.sq.producer;
+
+	qw_wqe(&two->b, RNIC_WQE_RDMA_WRITE, two->in, 64, two->out, two->a.end->key,
+	       RNIC_WQE_CE_ALWAYS);
+	put(&two->b, &umr, RNIC_WQE_CE_ALWAYS);
+	put(&two->b, &umr, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->b.sq);
+	qw_run(&two->qw);
+	qw_expect(&two->b_send, RNIC_CQE_REQUESTER, counter, two->b.qpn);
+	qw_expect_error(&two->b_send, RNIC_CQE_REQUESTER_ERROR, (uint16_t)(counter + 1),
+			RNIC_SYND_MW_BIND, two->b.qpn);
+	qw_expect_error(&two->b_send, RNIC_CQE_REQUESTER_ERROR, (uint16_t)(counter + 3),
+			RNIC_SYND_WR_FLUSHED, two->b.qpn);
+	qw_expect_nothing(&two->b_send);
+	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
+}
+
 static void
 test_window_of_another_domain(void **state)
 {
@@ -459,6 +482,7 @@ main(void)
 		TEST(test_order),
 		LOSSY(test_executed_once),
 		TEST(test_checks),
+		TEST(test_failure_behind_a_request_under_way),
 		TEST(test_window_of_another_domain),
 		TEST(test_form),
 		TEST(test_another_queue_pair),

@@ -258,8 +258,8 @@ requester_emit_next(struct roce_qp *qp, struct roce_request *request, uint64_t n
 }
 
 /*
- * What the owner does itself: it begins as any other, and once only, whatever is repeated before it. False: it has to wait, or
- * failed.
+ * What the owner does itself: it begins as any other, and once only, whatever is repeated before it. One that fails has not begun,
+ * or the answer to those before it would be taken for its own. False: it has to wait, or failed.
  */
 static __attribute__((noinline)) bool
 requester_execute(struct roce_qp *qp, struct roce_request *request)
@@ -272,9 +272,6 @@ requester_execute(struct roce_qp *qp, struct roce_request *request)
 	if (req->next == req->fresh) {
 		if (request->fence && req->rd_atomics > 0)
 			return false;
-		request->psn = req->psn;
-		request->packets = 0;
-		req->fresh++;
 		rc = qp->ops->execute(qp, request);
 		if (rc < 0) {
 			request->syndrome = (uint8_t)-rc;
@@ -282,6 +279,9 @@ requester_execute(struct roce_qp *qp, struct roce_request *request)
 				roce_requester_fail(qp, request->syndrome);
 			return false;
 		}
+		request->psn = req->psn;
+		request->packets = 0;
+		req->fresh++;
 	}
 	req->next++;
 	requester_complete(qp);
