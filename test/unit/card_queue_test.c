@@ -131,6 +131,26 @@ test_queues_of_a_device_with_a_real_time_clock_alone(void **state)
 	assert_int_equal(made, 3);
 }
 
+static void
+both_clocks(struct rnic_caps *caps)
+{
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_SQ_TS_FORMAT, 2);
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_RQ_TS_FORMAT, 2);
+	rnic_roce_cap_set(&caps->roce, RNIC_ROCE_CAP_QP_TS_FORMAT, 2);
+}
+
+/* Completion timestamps are of the free running one. */
+static void
+test_queues_of_a_device_with_both_clocks(void **state)
+{
+	(void)state;
+	made = 0;
+	card.caps = both_clocks;
+	card.before = refuse_all_formats;
+	open_with_queues();
+	assert_int_equal(made, 3);
+}
+
 /* Cards that have no choice have reserved bits there. */
 static void
 test_queues_of_a_device_with_one_clock(void **state)
@@ -316,6 +336,7 @@ test_a_card_that_takes_sqd_for_a_wrong_state(void **state)
 
 static const struct CMUnitTest tests[] = {
 	QUEUE_TEST(test_queues_of_a_device_with_a_real_time_clock_alone),
+	QUEUE_TEST(test_queues_of_a_device_with_both_clocks),
 	QUEUE_TEST(test_queues_of_a_device_with_one_clock),
 	QUEUE_TEST(test_an_sq_names_the_mode_of_the_vport_alone),
 	QUEUE_TEST(test_a_card_without_tags_has_no_raw_packet),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The clock of the device: of received frames, of queues, and of rte_eth_read_clock(). */
+/* The clocks of the device: what times the completions of a queue have, and what is read. */
 #ifndef RNIC_CORE_TIMESTAMP_H
 #define RNIC_CORE_TIMESTAMP_H
 
@@ -12,8 +12,8 @@
 #include "prm/queue.h"
 
 /*
- * UTC where the device can tell of it, as with Linux's driver, else the free running one. CQEs and registers have either in two
- * dwords: seconds and nanoseconds, or the halves of a number.
+ * Of received frames and rte_eth_read_clock(): UTC where the device can tell of it, as with Linux's driver, else the free running
+ * one. CQEs and registers have either in two dwords: seconds and nanoseconds, or the halves of a number.
  */
 static inline bool
 rnic_clock_is_real(const struct rnic_dev *dev)
@@ -28,14 +28,14 @@ rnic_clock_utc(uint32_t seconds, uint32_t nanoseconds)
 }
 
 /*
- * ts_format for a capability of enum rnic_ts_cap: a device of real time alone refuses a queue that asks for the free running
- * clock, and one of that alone has nothing but zeros there. What the device was configured for is good everywhere else.
+ * ts_format of queues that are not for received frames, for a capability of enum rnic_ts_cap: the free running clock, as with
+ * Linux's mlx5_ib. A device of real time alone refuses that, and has nothing but its default.
  */
 static inline enum rnic_ts_format
 rnic_ts_format(uint64_t capability)
 {
-	return capability == RNIC_TS_CAP_FREE_RUNNING ? RNIC_TS_FORMAT_FREE_RUNNING
-						      : RNIC_TS_FORMAT_DEFAULT;
+	return capability == RNIC_TS_CAP_REAL_TIME ? RNIC_TS_FORMAT_DEFAULT
+						   : RNIC_TS_FORMAT_FREE_RUNNING;
 }
 
 #endif

@@ -19,14 +19,14 @@
 #include "prm/queue.h"
 #include "prm/wqe.h"
 
-/* Of a device with two clocks the default would be whichever was configured: times must be of the one that is read. */
+/* Of a device with two clocks, times must be of the one that is read. */
 static enum rnic_ts_format
-rq_ts_format(const struct rnic_dev *dev)
+rq_ts_format(const struct rnic_dev *dev, const struct rnic_wq_owner *owner)
 {
 	const uint64_t capability = rnic_general_cap(dev, RNIC_GENERAL_CAP_RQ_TS_FORMAT);
 
-	return capability == RNIC_TS_CAP_BOTH ? RNIC_TS_FORMAT_REAL_TIME
-					      : rnic_ts_format(capability);
+	return owner->ethdev && capability == RNIC_TS_CAP_BOTH ? RNIC_TS_FORMAT_REAL_TIME
+							       : rnic_ts_format(capability);
 }
 
 static void
@@ -36,7 +36,7 @@ rq_context_fill(struct rnic_rqc *rqc, const struct rnic_dev *dev, const struct r
 	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1); /* VLAN tags stay in the frame */
 	rnic_rqc_set(rqc, RNIC_RQC_STATE, RNIC_WQ_STATE_RST);
 	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT, rq_ts_format(dev));
+	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT, rq_ts_format(dev, owner));
 	rnic_rqc_set(rqc, RNIC_RQC_USER_INDEX, owner->user_index);
 	rnic_rqc_set(rqc, RNIC_RQC_CQN, cq->cqn);
 	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, owner->q_counter);
@@ -141,7 +141,9 @@ int
 rnic_rq_create(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride,
 	       const struct rnic_cq *cq, struct rnic_rq *rq)
 {
-	const struct rnic_wq_owner port = { .pd = dev->pd, .q_counter = dev->q_counter };
+	const struct rnic_wq_owner port = { .pd = dev->pd,
+					    .q_counter = dev->q_counter,
+					    .ethdev = true };
 	int rc = rnic_rq_create_for(dev, &port, log_wqes, log_stride, cq, rq);
 
 	if (rc != 0)

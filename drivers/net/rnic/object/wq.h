@@ -4,6 +4,7 @@
 #ifndef RNIC_OBJECT_WQ_H
 #define RNIC_OBJECT_WQ_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "prm/queue.h"
@@ -15,6 +16,7 @@ struct rnic_wq_owner {
 	uint32_t pd;
 	/* Of receive queues: what it counts in, what its entries bear. */
 	uint32_t q_counter, user_index;
+	bool ethdev; /* of receive queues: times are those of rte_eth_read_clock() */
 	/* Of send queues: the register of a thread domain, or NULL and which kinds are wanted beside a shared one. */
 	struct rnic_bfreg *domain;
 	unsigned int registers; /* enum rnic_bfreg_kind */
