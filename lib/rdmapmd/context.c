@@ -282,6 +282,25 @@ rdmapmd_device_query(struct rdmapmd_context *head, struct rdmapmd_device_attr *a
 }
 
 int
+rdmapmd_device_clock_read(struct rdmapmd_context *head, uint64_t *clock)
+{
+	const struct rdmapmd_driver_ops *ops;
+	struct rdmapmd_object *object;
+	uint64_t answer = 0;
+	int rc = clock == NULL ? -EINVAL
+			       : rdmapmd_object_enter(&rdmapmd_context_class, head, &object);
+
+	if (rc != 0)
+		return rc;
+	ops = context_of(object)->ops;
+	rc = ops->clock_read == NULL ? -ENOTSUP : ops->clock_read(head, &answer);
+	if (rc == 0)
+		*clock = answer;
+	rdmapmd_object_leave(object);
+	return rc;
+}
+
+int
 rdmapmd_context_enter_port(struct rdmapmd_context *head, uint8_t port_num, const void *result,
 			   struct rdmapmd_object **object)
 {

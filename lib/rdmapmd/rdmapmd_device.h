@@ -113,7 +113,7 @@ struct rdmapmd_device_attr {
 	uint32_t
 		max_cq_count; /**< completions that rdmapmd_cq_moderate() takes; 0: it takes none */
 	uint32_t max_cq_period; /**< microseconds that it takes */
-	/** kHz of the device's clock, of timestamps among others; 0: unknown */
+	/** kHz of the device's clock, that is ticks in a millisecond; 0: unknown */
 	uint32_t hca_core_clock;
 	enum rdmapmd_atomic_cap atomic_cap; /**< what its atomics are atomic against */
 	uint16_t max_pkeys;		    /**< entries in a port's P_Key table */
@@ -423,6 +423,19 @@ __rte_experimental int rdmapmd_resolve(struct rdmapmd_context *context, struct r
  */
 __rte_experimental int rdmapmd_pkey_query(struct rdmapmd_context *context, uint8_t port_num,
 					  uint16_t index, uint16_t *pkey);
+
+/**
+ * Read the device's clock, of which completion timestamps are: a counter that runs from the device's reset on, hca_core_clock ticks
+ * in a millisecond. In verbs it is the raw_clock of ibv_query_rt_values_ex(). It is read from the device's registers, which takes
+ * far longer than to read a CPU's clock. Who wants times of day reads it now and then between two looks at the system's clock.
+ *
+ * Threads: any. Blocks: never for long.
+ *
+ * @param context An open device.
+ * @param clock   Out: ticks.
+ * @return 0; -ENOTSUP the driver cannot; -EIO the device is lost.
+ */
+__rte_experimental int rdmapmd_device_clock_read(struct rdmapmd_context *context, uint64_t *clock);
 
 /**
  * The names of the counters, as in `rdma statistic`: rx_write_requests, out_of_sequence, ...

@@ -266,6 +266,8 @@ struct rdmapmd_driver_ops {
 	 */
 	int (*resolve)(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah,
 		       uint32_t timeout_ms);
+	/** Optional: the free running clock. Never blocks for long. -EIO. */
+	int (*clock_read)(struct rdmapmd_context *context, uint64_t *clock);
 	/** Optional: the names of a port's counters, NULL terminated. */
 	const char *const *counters;
 	/** Optional, with counters: their values, in the same order. */

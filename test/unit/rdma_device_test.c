@@ -255,6 +255,9 @@ test_queries(void **state)
 	assert_int_equal(rdmapmd_device_query(set->context, &attr), 0);
 	assert_memory_equal(&attr, &fake->attr, sizeof(attr));
 	assert_int_equal(rdmapmd_device_query(set->context, NULL), -EINVAL);
+	assert_int_equal(rdmapmd_device_clock_read(set->context, values), 0);
+	assert_true(values[0] == UINT64_C(0x1122334455667788));
+	assert_int_equal(rdmapmd_device_clock_read(set->context, NULL), -EINVAL);
 	assert_int_equal(rdmapmd_port_query(set->context, 1, &port), 0);
 	assert_int_equal(port.active_mtu, RDMAPMD_MTU_1024);
 	assert_int_equal(rdmapmd_port_query(set->context, 0, &port), -EINVAL);
@@ -379,6 +382,7 @@ test_removal_leaves_shells(void **state)
 	struct rdmapmd_qp *qp;
 	struct rdmapmd_td *td;
 	unsigned int calls;
+	uint64_t clock;
 
 	device = rdmapmd_device_find("fake0");
 	calls = fake->call_count;
@@ -403,6 +407,7 @@ test_removal_leaves_shells(void **state)
 	assert_int_equal(rdmapmd_qp_modify(set->qp, &qp_attr, RDMAPMD_QP_STATE), -ENODEV);
 	assert_int_equal(rdmapmd_qp_drain(set->qp), -ENODEV);
 	assert_int_equal(rdmapmd_device_query(set->context, &device_attr), -ENODEV);
+	assert_int_equal(rdmapmd_device_clock_read(set->context, &clock), -ENODEV);
 	assert_int_equal(rdmapmd_device_open(device, &context), -ENODEV);
 	/* They still count as what holds what. */
 	assert_int_equal(rdmapmd_cq_destroy(set->cq), -EBUSY);

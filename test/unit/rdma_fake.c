@@ -158,6 +158,13 @@ resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah, uint32_t ti
 	return rc;
 }
 
+static int
+clock_read(struct rdmapmd_context *context, uint64_t *clock)
+{
+	*clock = UINT64_C(0x1122334455667788);
+	return called(fake_of(context), "clock_read");
+}
+
 static const char *const counters[] = { "rx_write_requests", "out_of_sequence", NULL };
 
 static int
@@ -464,6 +471,7 @@ static const struct rdmapmd_driver_ops all_ops = {
 	.gid_del = gid_del,
 	.pkey_query = pkey_query,
 	.resolve = resolve,
+	.clock_read = clock_read,
 	.counters = counters,
 	.counters_read = counters_read,
 	.pd_alloc = pd_alloc,

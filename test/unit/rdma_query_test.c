@@ -4,6 +4,8 @@
 
 #include "verbs.h"
 
+#include <time.h>
+
 #include "bringup.h"
 #include "object/port.h"
 #include "prm/caps.h"
@@ -81,6 +83,29 @@ test_what_a_device_lacks(void **state)
 	assert_int_equal(rdmapmd_context_close(context), 0);
 }
 
+static uint64_t
+monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Not UTC, also where the ethdev has that. */
+static void
+test_the_clock_runs_from_the_reset_on(void **state)
+{
+	struct unit_verbs *world = *state;
+	uint64_t first, second;
+
+	rnic_general_cap_set(&world->dev->caps.general, RNIC_GENERAL_CAP_RQ_TS_FORMAT,
+			     RNIC_TS_CAP_BOTH);
+	assert_int_equal(rdmapmd_device_clock_read(world->context, &first), 0);
+	assert_int_equal(rdmapmd_device_clock_read(world->context, &second), 0);
+	assert_true(0 < first && first < second && second < monotonic_ns());
+}
+
 static struct rdmapmd_port_attr
 port_of(const struct unit_verbs *world)
 {
@@ -149,6 +174,7 @@ test_a_port_without_a_link(void **state)
 static const struct CMUnitTest tests[] = {
 	UNIT_VERBS_TEST(test_what_the_device_has_beyond_queue_pairs),
 	UNIT_VERBS_TEST(test_what_a_device_lacks),
+	UNIT_VERBS_TEST(test_the_clock_runs_from_the_reset_on),
 	UNIT_VERBS_TEST(test_what_the_port_is),
 	UNIT_VERBS_TEST(test_the_link_comes_and_goes),
 	UNIT_TEST(test_a_port_without_a_link),

@@ -38,4 +38,7 @@ rnic_ts_format(uint64_t capability)
 						   : RNIC_TS_FORMAT_FREE_RUNNING;
 }
 
+/* Now, by one of the two. -EIO: the device is lost. */
+int rnic_clock_read(struct rnic_dev *dev, bool real, uint64_t *clock);
+
 #endif

@@ -10,8 +10,6 @@
 #include "ethdev/regs.h"
 #include "prm/init_seg.h"
 
-#define CLOCK_TRIES 4
-
 int
 rnic_regs_select(struct rte_dev_reg_info *info)
 {
@@ -46,23 +44,6 @@ int
 rnic_regs_clock(struct rte_eth_dev *eth_dev, uint64_t *clock)
 {
 	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
-	const bool real = rnic_clock_is_real(dev);
-	const enum rnic_init_seg_field high_half =
-		real ? RNIC_ISEG_REAL_TIME_HIGH : RNIC_ISEG_INTERNAL_TIMER_HIGH;
-	const enum rnic_init_seg_field low_half =
-		real ? RNIC_ISEG_REAL_TIME_LOW : RNIC_ISEG_INTERNAL_TIMER_LOW;
-	uint32_t high, low, again = rnic_register_read(dev, high_half);
-	unsigned int tries = 0;
 
-	/* The low half may have run over in between: not twice of a clock that is one. */
-	do {
-		high = again;
-		low = rnic_register_read(dev, low_half);
-		again = rnic_register_read(dev, high_half);
-	} while (high != again && ++tries < CLOCK_TRIES);
-	/* All ones, both, is a device that is lost. */
-	if (high != again || (high == UINT32_MAX && low == UINT32_MAX))
-		return -EIO;
-	*clock = real ? rnic_clock_utc(high, low) : (uint64_t)high << 32 | low;
-	return 0;
+	return rnic_clock_read(dev, rnic_clock_is_real(dev), clock);
 }

@@ -14,6 +14,7 @@
 #include "core/dev.h"
 #include "core/event.h"
 #include "core/health.h"
+#include "core/timestamp.h"
 #include "neigh/neigh.h"
 #include "object/port.h"
 #include "object/q_counter.h"
@@ -382,6 +383,12 @@ ah_resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah, uint32_t
 }
 
 static int
+clock_read(struct rdmapmd_context *context, uint64_t *clock)
+{
+	return rnic_clock_read(rnic_rdma_dev(context), false, clock);
+}
+
+static int
 counters_read(struct rdmapmd_context *context, uint8_t port_num, uint64_t *values)
 {
 	RTE_SET_USED(port_num);
@@ -423,6 +430,7 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.gid_del = gid_del,
 	.pkey_query = pkey_query,
 	.resolve = ah_resolve,
+	.clock_read = clock_read,
 	.counters = rnic_q_counter_names,
 	.counters_read = counters_read,
 	.pd_alloc = rnic_rdma_pd_alloc,
