@@ -229,6 +229,24 @@ const struct rdmapmd_object_class rdmapmd_cq_class = {
 };
 
 static int
+cq_check_flags(const struct rdmapmd_context_object *context, uint32_t flags)
+{
+	const uint32_t unknown = flags & ~(uint32_t)RDMAPMD_WC_EX_WITH_COMPLETION_TIMESTAMP;
+
+	if (unknown != 0) {
+		RDMAPMD_LOG(ERR, context->device, "a CQ with unknown wc_flags 0x%x", unknown);
+		return -EINVAL;
+	}
+	if (flags != 0 && context->attr.completion_timestamp_mask == 0) {
+		RDMAPMD_LOG(ERR, context->device,
+			    "a CQ with completion timestamps; the device has none "
+			    "(completion_timestamp_mask is 0): create it without");
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+static int
 cq_check_attr(const struct rdmapmd_context_object *context, const struct rdmapmd_cq_init_attr *attr,
 	      struct rdmapmd_cq_layout *layout)
 {
@@ -245,7 +263,8 @@ cq_check_attr(const struct rdmapmd_context_object *context, const struct rdmapmd
 		return -EINVAL;
 	}
 	layout->comp_vector = attr->comp_vector;
-	return 0;
+	layout->timestamps = (attr->wc_flags & RDMAPMD_WC_EX_WITH_COMPLETION_TIMESTAMP) != 0;
+	return cq_check_flags(context, attr->wc_flags);
 }
 
 static struct rdmapmd_object *

@@ -81,7 +81,10 @@ enum rdmapmd_wc_flags {
 	RDMAPMD_WC_WITH_VLAN = 1 << 5,
 };
 
-/** A completion. Unless status is RDMAPMD_WC_SUCCESS, only wr_id, status, qp_num and vendor_err are valid. */
+/**
+ * A completion, in 40 bytes. Unless status is RDMAPMD_WC_SUCCESS, only wr_id, status, qp_num, vendor_err and completion_ts are
+ * valid.
+ */
 struct rdmapmd_wc {
 	uint64_t wr_id;	   /**< of the request that completed */
 	uint32_t byte_len; /**< bytes; of a receive, a READ or an atomic */
@@ -90,9 +93,16 @@ struct rdmapmd_wc {
 		/** with RDMAPMD_WC_WITH_INV: the key of the window that the peer has invalidated */
 		uint32_t invalidated_rkey;
 	};
-	uint32_t qp_num;     /**< of the queue pair whose request it was; 24 bits */
-	uint32_t src_qp;     /**< of a receive: the sender's queue pair; 24 bits */
-	uint32_t vendor_err; /**< the device's own syndrome */
+	uint32_t qp_num; /**< of the queue pair whose request it was; 24 bits */
+	union {
+		uint32_t src_qp;     /**< of a receive: the sender's queue pair; 24 bits */
+		uint32_t vendor_err; /**< unless RDMAPMD_WC_SUCCESS: the device's own syndrome */
+	};
+	/**
+	 * When the device wrote the completion, in ticks of its clock; 0 unless RDMAPMD_WC_SUCCESS, as failures bear no time. Of
+	 * queues made with RDMAPMD_WC_EX_WITH_COMPLETION_TIMESTAMP; polls of others do not fill it in.
+	 */
+	uint64_t completion_ts;
 	uint16_t pkey_index; /**< of a receive: into the port's P_Key table; 0 on RoCE */
 	uint8_t status;	     /**< enum rdmapmd_wc_status */
 	uint8_t opcode;	     /**< enum rdmapmd_wc_opcode */
@@ -126,6 +136,16 @@ struct rdmapmd_cq {
 	void *cq_context;		       /**< the application's own */
 };
 
+/** What polls fill in beside the rest. The values are those of enum ibv_create_cq_wc_flags. */
+enum rdmapmd_create_cq_wc_flags {
+	/**
+	 * completion_ts, of each completion that succeeded. Times of one device can be compared, also those of different queues;
+	 * rdmapmd_device_clock_read() reads the same clock. A difference is (later - earlier) & completion_timestamp_mask, in
+	 * ticks: hca_core_clock of them are a millisecond. Both are in struct rdmapmd_device_attr.
+	 */
+	RDMAPMD_WC_EX_WITH_COMPLETION_TIMESTAMP = 1 << 7,
+};
+
 /** How to create a completion queue. */
 struct rdmapmd_cq_init_attr {
 	uint32_t cqe;			      /**< minimal capacity: 1 .. max_cqe entries */
@@ -135,7 +155,8 @@ struct rdmapmd_cq_init_attr {
 	 * first queue that names it.
 	 */
 	uint32_t comp_vector;
-	void *cq_context; /**< the application's own */
+	uint32_t wc_flags; /**< enum rdmapmd_create_cq_wc_flags, or'ed */
+	void *cq_context;  /**< the application's own */
 };
 
 /**
@@ -144,9 +165,10 @@ struct rdmapmd_cq_init_attr {
  * Threads: any. Blocks: for commands.
  *
  * @param context An open device.
- * @param attr    Size, channel and vector; read during the call only.
+ * @param attr    Size, channel, vector and flags; read during the call only.
  * @param cq      Out: the queue.
- * @return 0; -EINVAL cqe is 0 or above max_cqe, no such vector, a channel of another context; -ENOSPC, -ENOMEM.
+ * @return 0; -EINVAL cqe is 0 or above max_cqe, no such vector or flag, a channel of another context; -ENOTSUP timestamps, and
+ *         completion_timestamp_mask is 0; -ENOSPC, -ENOMEM.
  */
 __rte_experimental int rdmapmd_cq_create(struct rdmapmd_context *context,
 					 const struct rdmapmd_cq_init_attr *attr,

@@ -74,11 +74,16 @@ enum rdmapmd_raw_packet_caps {
 
 /** What a device can do. The names are those of struct ibv_device_attr and struct ibv_device_attr_ex. */
 struct rdmapmd_device_attr {
-	char fw_ver[64];	      /**< firmware version, e.g. "22.36.1010"; ends with NUL */
-	uint64_t node_guid;	      /**< in host byte order */
-	uint64_t sys_image_guid;      /**< in host byte order; devices of one card share it */
-	uint64_t max_mr_size;	      /**< bytes in one memory region */
-	uint64_t page_size_cap;	      /**< bit n: pages of 2^n bytes */
+	char fw_ver[64];	 /**< firmware version, e.g. "22.36.1010"; ends with NUL */
+	uint64_t node_guid;	 /**< in host byte order */
+	uint64_t sys_image_guid; /**< in host byte order; devices of one card share it */
+	uint64_t max_mr_size;	 /**< bytes in one memory region */
+	uint64_t page_size_cap;	 /**< bit n: pages of 2^n bytes */
+	/**
+	 * The bits that count of completion_ts and of rdmapmd_device_clock_read(), the lowest ones. 0: completions have no
+	 * timestamps, as the device does not say how fast its clock is, or has UTC in them and nothing else
+	 */
+	uint64_t completion_timestamp_mask;
 	uint32_t vendor_id;	      /**< the vendor's IEEE OUI, 24 bits */
 	uint32_t vendor_part_id;      /**< the PCI device ID, 16 bits, e.g. 0x1017 */
 	uint32_t hw_ver;	      /**< the PCI revision ID, 8 bits; 0 on many cards */

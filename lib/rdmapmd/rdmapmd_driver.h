@@ -220,6 +220,7 @@ struct rdmapmd_mr_attr {
 struct rdmapmd_cq_layout {
 	uint8_t log_size;     /**< log2 of the entries in the ring */
 	uint32_t comp_vector; /**< below num_comp_vectors */
+	bool timestamps; /**< polls fill completion_ts; only if completion_timestamp_mask is not 0 */
 };
 
 /** How to create an SRQ: a linked list of WQEs, each with a next segment and max_gs data segments. */
@@ -266,7 +267,7 @@ struct rdmapmd_driver_ops {
 	 */
 	int (*resolve)(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah,
 		       uint32_t timeout_ms);
-	/** Optional: the free running clock. Never blocks for long. -EIO. */
+	/** Optional: the clock of completion_ts. Never blocks for long. -EIO. */
 	int (*clock_read)(struct rdmapmd_context *context, uint64_t *clock);
 	/** Optional: the names of a port's counters, NULL terminated. */
 	const char *const *counters;

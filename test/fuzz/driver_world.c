@@ -32,6 +32,7 @@
 	 RDMAPMD_ACCESS_REMOTE_ATOMIC)
 #define CQ_ENTRIES 63
 #define GIDS	   8 /* addresses of the port */
+#define POLL_MAX   64
 
 struct world world;
 static size_t heap_before;
@@ -279,22 +280,33 @@ check_completion(unsigned int cq, const struct rdmapmd_wc *wc)
 	must(received == (wc->opcode >= RDMAPMD_WC_RECV));
 }
 
+/* Kinds of polls that the library's caller cannot choose between, and whether times are filled in; of a lost device there is one. */
+static uint16_t
+poll_somehow(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n, bool timed)
+{
+	const rdmapmd_poll_cq_t *polls = rnic_rdma_polls[timed];
+
+	if (cq->poll_cq == rnic_rdma_poll_cq_lost)
+		return rdmapmd_poll_cq(cq, wc, n % (POLL_MAX + 1));
+	if ((n & 0x80) != 0)
+		return polls[RNIC_RDMA_POLL_DUMP](cq, wc, n % 32);
+	if ((n & 0x40) != 0 && n != POLL_MAX)
+		return polls[RNIC_RDMA_POLL_FENCED](cq, wc, n % 32);
+	return polls[RNIC_RDMA_POLL_PLAIN](cq, wc, n % (POLL_MAX + 1));
+}
+
 uint16_t
 world_poll_cq(unsigned int cq, uint16_t n)
 {
-	struct rdmapmd_wc wc[64];
-	uint16_t count, i;
+	const bool timed = (n & 0x20) != 0;
+	struct rdmapmd_wc wc[POLL_MAX];
+	uint16_t count = poll_somehow(world.cq[cq], wc, n, timed), i;
 
-	/* Kinds of polls that the library's caller cannot choose between; of a lost device there is one. */
-	if (world.cq[cq]->poll_cq != rnic_rdma_poll_cq_lost && (n & 0x80) != 0)
-		count = rnic_rdma_poll_cq_dump(world.cq[cq], wc, n % 32);
-	else if (world.cq[cq]->poll_cq != rnic_rdma_poll_cq_lost && (n & 0x40) != 0 && n != 64)
-		count = rnic_rdma_poll_cq_fenced(world.cq[cq], wc, n % 32);
-	else
-		count = rdmapmd_poll_cq(world.cq[cq], wc, n % (RTE_DIM(wc) + 1));
 	must(count <= n);
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		check_completion(cq, &wc[i]);
+		must(!timed || wc[i].status == RDMAPMD_WC_SUCCESS || wc[i].completion_ts == 0);
+	}
 	return count;
 }
 

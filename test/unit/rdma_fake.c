@@ -515,6 +515,7 @@ fake_register(const char *name)
 	fake->ops = all_ops;
 	/* The figures that a ConnectX gives. */
 	fake->attr = (struct rdmapmd_device_attr){
+		.completion_timestamp_mask = INT64_MAX,
 		.max_mr_size = UINT64_C(1) << 40,
 		.max_cqe = (1u << 22) - 1,
 		.max_qp_wr = 32768,

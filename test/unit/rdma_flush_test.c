@@ -57,6 +57,7 @@ assert_flushed(struct rings *rings, uint64_t wr_id)
 	assert_int_equal(wc.status, RDMAPMD_WC_WR_FLUSH_ERR);
 	assert_int_equal(wc.qp_num, RINGS_QPN);
 	assert_int_equal(wc.vendor_err, 0);
+	assert_true(wc.completion_ts == 0);
 }
 
 static void

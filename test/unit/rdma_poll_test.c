@@ -112,14 +112,14 @@ test_a_burst_takes_no_more_than_asked(void **state)
 	post_sends(rings, writes, 5);
 	for (i = 0; i < 5; i++)
 		rings_complete_send(rings, (uint16_t)i);
-	assert_int_equal(rnic_rdma_poll_cq(&rings->cq.cq, wc, 0), 0);
+	assert_int_equal(rdmapmd_poll_cq(&rings->cq.cq, wc, 0), 0);
 	rings_assert_bytes(&rings->cq_dbrec, "00000000");
-	assert_int_equal(rnic_rdma_poll_cq(&rings->cq.cq, wc, 3), 3);
+	assert_int_equal(rdmapmd_poll_cq(&rings->cq.cq, wc, 3), 3);
 	rings_assert_bytes(&rings->cq_dbrec, "00000003");
 	for (i = 0; i < 3; i++)
 		assert_int_equal(wc[i].wr_id, 100 + i);
-	assert_int_equal(rnic_rdma_poll_cq(&rings->cq.cq, wc, 3), 2);
-	assert_int_equal(rnic_rdma_poll_cq(&rings->cq.cq, wc, 3), 0);
+	assert_int_equal(rdmapmd_poll_cq(&rings->cq.cq, wc, 3), 2);
+	assert_int_equal(rdmapmd_poll_cq(&rings->cq.cq, wc, 3), 0);
 	rings_assert_bytes(&rings->cq_dbrec, "00000005");
 }
 
@@ -200,6 +200,77 @@ test_receives_from_an_srq_name_their_request(void **state)
 	assert_int_equal(rings_poll(rings, &wc), 300);
 	assert_int_equal(wc.status, RDMAPMD_WC_WR_FLUSH_ERR);
 	assert_int_equal(rings->cq.unmatched, 1);
+}
+
+/* ---- Times ---- */
+
+#define TIME \
+	UINT64_C(0x48632a39b1020304) /* in an entry of an error: vendor's syndrome 3, syndrome 4 */
+
+/* One request of each side, or none that is posted: the entry is an error's or a success. */
+static struct rdmapmd_wc
+complete_at(struct rings *rings, enum rnic_cqe_opcode opcode, uint64_t time)
+{
+	const bool sends = opcode == RNIC_CQE_REQUESTER || opcode == RNIC_CQE_REQUESTER_ERROR;
+	const struct rdmapmd_recv_wr receive = { .wr_id = 200 };
+	const uint16_t counter = sends ? rings->qp.sq.wq.producer : (uint16_t)rings->srq.head;
+	struct rdmapmd_wc wc = { 0 };
+
+	if (sends)
+		post_sends(rings, writes, 1);
+	else if (rings->qp.srq != NULL)
+		assert_int_equal(rnic_rdma_post_srq_recv(&rings->srq.srq, &receive, 1), 1);
+	else
+		post_receives(rings, 1);
+	rings_complete(rings, opcode, RINGS_QPN, counter)->timestamp = rnic_cpu_to_be64(time);
+	assert_int_equal(rdmapmd_poll_cq(&rings->cq.cq, &wc, 1), 1);
+	assert_int_equal(wc.wr_id, sends ? 100 : 200);
+	return wc;
+}
+
+/* Twice each: the first one of its kind goes another way. */
+static void
+complete_all(struct rings *rings, bool timed)
+{
+	static const enum rnic_cqe_opcode good[] = {
+		RNIC_CQE_REQUESTER,	      RNIC_CQE_REQUESTER,      RNIC_CQE_RESPONDER_WRITE_IMM,
+		RNIC_CQE_RESPONDER_SEND,      RNIC_CQE_RESPONDER_SEND, RNIC_CQE_RESPONDER_SEND_IMM,
+		RNIC_CQE_RESPONDER_SEND_INVAL
+	};
+	static const enum rnic_cqe_opcode bad[] = { RNIC_CQE_REQUESTER_ERROR,
+						    RNIC_CQE_RESPONDER_ERROR };
+	struct rdmapmd_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(good); i++) {
+		wc = complete_at(rings, good[i], TIME + i);
+		assert_int_equal(wc.status, RDMAPMD_WC_SUCCESS);
+		assert_true(wc.completion_ts == (timed ? TIME + i : 0));
+	}
+	for (i = 0; i < RTE_DIM(bad); i++) {
+		wc = complete_at(rings, bad[i], TIME);
+		assert_int_equal(wc.status, RDMAPMD_WC_LOC_PROT_ERR);
+		assert_int_equal(wc.vendor_err, 3);
+		assert_true(wc.completion_ts == 0);
+	}
+}
+
+static void
+test_times_are_those_of_the_entries(void **state)
+{
+	struct rings *rings = *state;
+	unsigned int timed, kind, type;
+
+	for (timed = 0; timed < 2; timed++)
+		for (kind = 0; kind < RNIC_RDMA_POLL_KINDS; kind++)
+			for (type = 0; type < 3; type++) {
+				rings_start_at(rings, 0, 0);
+				rings->cq.last_sends = rings->cq.last_receives = RNIC_RDMA_NO_KIND;
+				rings->cq.cq.poll_cq = rnic_rdma_polls[timed][kind];
+				rings->qp.qp.qp_type = type == 1 ? RDMAPMD_QPT_UD : RDMAPMD_QPT_RC;
+				rings->qp.srq = type == 2 ? &rings->srq : NULL;
+				complete_all(rings, timed != 0);
+			}
 }
 
 /* ---- Failures ---- */
@@ -656,6 +727,7 @@ static const struct CMUnitTest tests[] = {
 	RINGS_TEST(test_the_index_wraps_around_the_ring_and_its_24_bits),
 	RINGS_TEST(test_receives),
 	RINGS_TEST(test_receives_from_an_srq_name_their_request),
+	RINGS_TEST(test_times_are_those_of_the_entries),
 	RINGS_TEST(test_each_syndrome_has_its_status),
 	RINGS_TEST(test_entries_of_nobody_are_passed_over),
 	RINGS_TEST(test_no_message_is_longer_than_its_request),

@@ -299,7 +299,7 @@ test_dumps(void **state)
 	assert_int_equal(rings_dumped[1], 1);
 	assert_int_equal(rings_dumped[2], 2);
 	rings_complete_send(rings, 2);
-	assert_int_equal(rnic_rdma_poll_cq_dump(&rings->cq.cq, &wc, 1), 1);
+	assert_int_equal(rnic_rdma_polls[false][RNIC_RDMA_POLL_DUMP](&rings->cq.cq, &wc, 1), 1);
 	assert_int_equal(rings_dump_count, 4);
 	assert_int_equal(rings_dumped[3], 7);
 }

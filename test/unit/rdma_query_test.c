@@ -36,6 +36,7 @@ test_what_the_device_has_beyond_queue_pairs(void **state)
 	assert_int_equal(attr.max_cq_period, 4095);
 	/* Its clock has nanoseconds. */
 	assert_int_equal(attr.hca_core_clock, 1000000);
+	assert_true(attr.completion_timestamp_mask == INT64_MAX);
 }
 
 /* As cards have them that are older, or restricted. */
@@ -48,6 +49,7 @@ test_what_a_device_lacks(void **state)
 		RNIC_GENERAL_CAP_IMAICL,
 		RNIC_GENERAL_CAP_BLOCK_LB_MC,
 		RNIC_GENERAL_CAP_CQ_MODERATION,
+		RNIC_GENERAL_CAP_DEVICE_FREQUENCY_KHZ,
 	};
 	struct unit_verbs *world = *state;
 	struct rnic_caps *caps = &world->dev->caps;
@@ -78,9 +80,38 @@ test_what_a_device_lacks(void **state)
 	assert_int_equal(attr.max_total_mcast_qp_attach, 0);
 	assert_int_equal(attr.max_cq_count, 0);
 	assert_int_equal(attr.max_cq_period, 0);
+	assert_int_equal(attr.hca_core_clock, 0);
+	assert_true(attr.completion_timestamp_mask == 0);
 	/* More than the member holds. */
 	assert_int_equal(attr.max_res_rd_atom, UINT32_MAX);
 	assert_int_equal(rdmapmd_context_close(context), 0);
+}
+
+/* Of each kind of queue that a queue pair may have: 0 free running, 1 real time alone, 2 both. */
+static uint64_t
+mask_of_clocks(struct unit_verbs *world, unsigned int qp, unsigned int sq, unsigned int rq)
+{
+	struct rnic_caps *caps = &world->dev->caps;
+	struct rdmapmd_context *context;
+	struct rdmapmd_device_attr attr;
+
+	rnic_roce_cap_set(&caps->roce, RNIC_ROCE_CAP_QP_TS_FORMAT, qp);
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_SQ_TS_FORMAT, sq);
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_RQ_TS_FORMAT, rq);
+	assert_int_equal(rdmapmd_device_open(world->dev->device, &context), 0);
+	assert_int_equal(rdmapmd_device_query(context, &attr), 0);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	return attr.completion_timestamp_mask;
+}
+
+static void
+test_times_are_of_the_free_running_clock(void **state)
+{
+	assert_true(mask_of_clocks(*state, 2, 2, 2) == INT64_MAX);
+	assert_true(mask_of_clocks(*state, 1, 0, 0) == 0);
+	assert_true(mask_of_clocks(*state, 0, 1, 0) == 0);
+	assert_true(mask_of_clocks(*state, 0, 0, 1) == 0);
+	assert_true(mask_of_clocks(*state, 0, 0, 0) == INT64_MAX);
 }
 
 static uint64_t
@@ -174,6 +205,7 @@ test_a_port_without_a_link(void **state)
 static const struct CMUnitTest tests[] = {
 	UNIT_VERBS_TEST(test_what_the_device_has_beyond_queue_pairs),
 	UNIT_VERBS_TEST(test_what_a_device_lacks),
+	UNIT_VERBS_TEST(test_times_are_of_the_free_running_clock),
 	UNIT_VERBS_TEST(test_the_clock_runs_from_the_reset_on),
 	UNIT_VERBS_TEST(test_what_the_port_is),
 	UNIT_VERBS_TEST(test_the_link_comes_and_goes),

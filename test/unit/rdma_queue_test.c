@@ -49,6 +49,28 @@ test_sizes_of_completion_queues(void **state)
 }
 
 static void
+test_completion_timestamps(void **state)
+{
+	const uint32_t known = RDMAPMD_WC_EX_WITH_COMPLETION_TIMESTAMP;
+	struct fake_set *set = *state;
+	struct fake *fake = set->fake;
+	struct rdmapmd_cq_init_attr attr = { .cqe = 1 };
+	struct rdmapmd_cq *cq;
+	uint32_t flag;
+
+	assert_int_equal(known, 1 << 7); /* IBV_WC_EX_WITH_COMPLETION_TIMESTAMP */
+	fake->cq.timestamps = true;
+	assert_int_equal(rdmapmd_cq_create(set->context, &attr, &cq), 0);
+	assert_false(fake->cq.timestamps);
+	for (flag = 1; flag != 0; flag <<= 1) {
+		attr.wc_flags = flag;
+		assert_int_equal(rdmapmd_cq_create(set->context, &attr, &cq),
+				 flag == known ? 0 : -EINVAL);
+	}
+	assert_true(fake->cq.timestamps);
+}
+
+static void
 test_resize_and_moderation(void **state)
 {
 	struct fake_set *set = *state;
@@ -98,6 +120,7 @@ test_bursts_reach_the_driver(void **state)
 	/* What bursts read lies on a cache line's beginning. */
 	assert_int_equal((uintptr_t)qp % 64, 0);
 	assert_int_equal(sizeof(struct rdmapmd_send_wr), 64);
+	assert_int_equal(sizeof(struct rdmapmd_wc), 40);
 }
 
 static void
@@ -180,6 +203,32 @@ test_a_device_without_srqs(void **state)
 }
 
 static void
+test_a_device_without_timestamps(void **state)
+{
+	struct fake *fake = ((struct fake_set *)*state)->fake;
+	struct rdmapmd_cq_init_attr attr = { .cqe = 1,
+					     .wc_flags = RDMAPMD_WC_EX_WITH_COMPLETION_TIMESTAMP };
+	struct rdmapmd_driver_ops ops = fake->ops;
+	struct rdmapmd_context *context;
+	struct rdmapmd_device *device;
+	struct rdmapmd_cq *cq;
+	uint64_t clock = 7;
+
+	fake->attr.completion_timestamp_mask = 0;
+	ops.clock_read = NULL;
+	device = open_second(&ops, fake, &context);
+	fake->cq.log_size = 0xff;
+	assert_int_equal(rdmapmd_cq_create(context, &attr, &cq), -ENOTSUP);
+	assert_int_equal(fake->cq.log_size, 0xff);
+	attr.wc_flags = 0;
+	assert_int_equal(rdmapmd_cq_create(context, &attr, &cq), 0);
+	assert_int_equal(rdmapmd_device_clock_read(context, &clock), -ENOTSUP);
+	assert_int_equal(clock, 7);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	rdmapmd_device_unregister(device);
+}
+
+static void
 test_a_device_without_thread_domains(void **state)
 {
 	struct fake *fake = ((struct fake_set *)*state)->fake;
@@ -238,10 +287,12 @@ test_every_status_has_a_name(void **state)
 
 static const struct CMUnitTest tests[] = {
 	FAKE_CONTEXT_TEST(test_sizes_of_completion_queues),
+	FAKE_CONTEXT_TEST(test_completion_timestamps),
 	FAKE_TEST(test_resize_and_moderation),
 	FAKE_TEST(test_bursts_reach_the_driver),
 	FAKE_CONTEXT_TEST(test_shared_receive_queues),
 	FAKE_CONTEXT_TEST(test_a_device_without_srqs),
+	FAKE_CONTEXT_TEST(test_a_device_without_timestamps),
 	FAKE_CONTEXT_TEST(test_a_device_without_thread_domains),
 	FAKE_TEST(test_queue_pairs_of_a_thread_domain),
 	cmocka_unit_test(test_every_status_has_a_name),

@@ -203,7 +203,7 @@ rings_setup(void **state)
 					   .cqn = RINGS_CQN };
 	rings->cq.arm_register = &rings->arm_register;
 	rings->cq.lost = &rings_lost;
-	rings->cq.cq.poll_cq = rnic_rdma_poll_cq;
+	rings->cq.cq.poll_cq = rnic_rdma_polls[false][RNIC_RDMA_POLL_PLAIN];
 	rings->srq = (struct rnic_rdma_srq){
 		.ring = rings->srq_ring[0],
 		.dbrec = &rings->srq_dbrec,

@@ -262,6 +262,17 @@ raw_packet_caps(const struct rnic_dev *dev)
 	return caps;
 }
 
+/* Of the free running clock, in the completions of queue pairs and of RAW_PACKET's queues. */
+static bool
+has_timestamps(const struct rnic_dev *dev)
+{
+	return rnic_general_cap(dev, RNIC_GENERAL_CAP_DEVICE_FREQUENCY_KHZ) != 0 &&
+	       rnic_roce_cap_get(&dev->caps.roce, RNIC_ROCE_CAP_QP_TS_FORMAT) !=
+		       RNIC_TS_CAP_REAL_TIME &&
+	       rnic_general_cap(dev, RNIC_GENERAL_CAP_SQ_TS_FORMAT) != RNIC_TS_CAP_REAL_TIME &&
+	       rnic_general_cap(dev, RNIC_GENERAL_CAP_RQ_TS_FORMAT) != RNIC_TS_CAP_REAL_TIME;
+}
+
 static int
 device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 {
@@ -273,6 +284,8 @@ device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 		.sys_image_guid = dev->system_image_guid,
 		.max_mr_size = UINT64_C(1) << LOG_MAX_MR_BYTES,
 		.page_size_cap = ~UINT64_C(0xfff),
+		/* As much of it as Linux's mlx5_ib says. */
+		.completion_timestamp_mask = has_timestamps(dev) ? INT64_MAX : 0,
 		.vendor_id = dev->vendor_id,
 		.vendor_part_id = ids.device,
 		.hw_ver = ids.revision,

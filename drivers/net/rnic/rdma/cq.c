@@ -80,6 +80,14 @@ events_end(struct rnic_rdma_cq *cq)
 
 /* ---- Life ---- */
 
+static enum rnic_rdma_poll_kind
+poll_kind(void)
+{
+	if (rnic_dump_wanted())
+		return RNIC_RDMA_POLL_DUMP;
+	return rnic_rdma_polls_fenced() ? RNIC_RDMA_POLL_FENCED : RNIC_RDMA_POLL_PLAIN;
+}
+
 int
 rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *layout)
 {
@@ -110,9 +118,7 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	LIST_INSERT_HEAD(&dev->rdma->all_cqs, cq, next_cq);
 	pthread_mutex_unlock(&dev->rdma->lock);
 	head->cqn = cq->ring.cqn;
-	head->poll_cq = rnic_dump_wanted()	   ? rnic_rdma_poll_cq_dump
-			: rnic_rdma_polls_fenced() ? rnic_rdma_poll_cq_fenced
-						   : rnic_rdma_poll_cq;
+	head->poll_cq = rnic_rdma_polls[layout->timestamps][poll_kind()];
 	if (head->channel != NULL)
 		head->req_notify_cq = rnic_rdma_req_notify_cq;
 	return 0;

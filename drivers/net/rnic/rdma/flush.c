@@ -24,6 +24,7 @@ set_flushed(struct rnic_rdma_qp *qp, uint64_t wr_id, struct rdmapmd_wc *wc)
 	wc->wr_id = wr_id;
 	wc->status = RDMAPMD_WC_WR_FLUSH_ERR;
 	wc->vendor_err = 0;
+	wc->completion_ts = 0;
 	wc->qp_num = qp->qp.qp_num;
 }
 

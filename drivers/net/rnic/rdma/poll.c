@@ -120,6 +120,13 @@ load_length(const struct rnic_cqe *cqe)
 	return RNIC_SWAP32(__atomic_load_n(&cqe->byte_count.raw, __ATOMIC_RELAXED));
 }
 
+/* An error's entry has syndromes where others have their time. */
+static __rte_always_inline uint64_t
+time_of(const struct rnic_cqe *cqe, uint8_t status)
+{
+	return likely(status == RDMAPMD_WC_SUCCESS) ? rnic_be64_to_cpu(cqe->timestamp) : 0;
+}
+
 /* ---- Requests ---- */
 
 /* A kind of arrival, for the application. */
@@ -397,9 +404,10 @@ poll_lost(struct rnic_rdma_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
 	return rnic_rdma_poll_cq_lost(&cq->cq, wc, n);
 }
 
+/* One body, instances by constant flags. */
 static __rte_always_inline uint16_t
-poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool dump,
-	const bool fenced)
+poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool timed,
+	const bool dump, const bool fenced)
 {
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
 	const struct rnic_cqe *const ring = cq->ring.ring, *cqe;
@@ -434,6 +442,8 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 			reported = poll_arrival(cq, word, behind, cqe, wc, false);
 		else
 			reported = poll_arrival(cq, word, behind, cqe, wc, true);
+		if (timed && reported)
+			wc->completion_ts = time_of(cqe, wc->status);
 		wc += reported;
 	} while (++consumer != stop && wc != end &&
 		 rnic_cqe_ready(cqe = &ring[consumer & mask], consumer, log_size));
@@ -443,23 +453,23 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 	return (uint16_t)(wc - start);
 }
 
-uint16_t
-rnic_rdma_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
-{
-	return poll_cq(cq, wc, n, false, false);
-}
+#define POLL_INSTANCE(name, timed, dump, fenced)                                       \
+	static uint16_t name(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n) \
+	{                                                                              \
+		return poll_cq(cq, wc, n, timed, dump, fenced);                        \
+	}
 
-uint16_t
-rnic_rdma_poll_cq_dump(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
-{
-	return poll_cq(cq, wc, n, true, true);
-}
+POLL_INSTANCE(poll_plain, false, false, false)
+POLL_INSTANCE(poll_plain_fenced, false, false, true)
+POLL_INSTANCE(poll_plain_dump, false, true, true)
+POLL_INSTANCE(poll_timed, true, false, false)
+POLL_INSTANCE(poll_timed_fenced, true, false, true)
+POLL_INSTANCE(poll_timed_dump, true, true, true)
 
-uint16_t
-rnic_rdma_poll_cq_fenced(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
-{
-	return poll_cq(cq, wc, n, false, true);
-}
+const rdmapmd_poll_cq_t rnic_rdma_polls[2][RNIC_RDMA_POLL_KINDS] = {
+	{ poll_plain, poll_plain_fenced, poll_plain_dump },
+	{ poll_timed, poll_timed_fenced, poll_timed_dump },
+};
 
 void
 rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)

@@ -7,16 +7,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rdmapmd_cq;
-struct rdmapmd_wc;
+#include "rdmapmd.h"
+
 struct rnic_rdma_cq;
 struct rnic_rdma_qp;
 
-uint16_t rnic_rdma_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
-/* The same, and every entry is dumped. */
-uint16_t rnic_rdma_poll_cq_dump(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
-/* The same where the kernel has no fence for all CPUs: each poll that finds something has one of its own. */
-uint16_t rnic_rdma_poll_cq_fenced(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
+enum rnic_rdma_poll_kind {
+	RNIC_RDMA_POLL_PLAIN,
+	/* Where the kernel has no fence for all CPUs: each poll that finds something has one of its own. */
+	RNIC_RDMA_POLL_FENCED,
+	RNIC_RDMA_POLL_DUMP, /* the same, and every entry is dumped */
+	RNIC_RDMA_POLL_KINDS,
+};
+/* [1]: they fill completion_ts. */
+extern const rdmapmd_poll_cq_t rnic_rdma_polls[2][RNIC_RDMA_POLL_KINDS];
 int rnic_rdma_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only);
 /* Entries of a queue pair that wait in a CQ that is stopped are no longer anybody's. */
 void rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp);
