@@ -11,7 +11,7 @@ from daemon.softrnicd import Softrnicd
 PROGRAMS = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "e2e")
 
 
-@pytest.mark.parametrize("program", ["e2e_rdma", "e2e_rdma_doorbells"])
+@pytest.mark.parametrize("program", ["e2e_rdma", "e2e_rdma_doorbells", "e2e_rdma_time"])
 def test_everything_over_a_socket(program):
     with Softrnicd(("name=a,wire=loop",)) as daemon:
         command = [os.path.join(PROGRAMS, program), f"socket={daemon.sockets[0]}"]

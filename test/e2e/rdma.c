@@ -159,7 +159,7 @@ static void
 make_queues(struct rdma_pair *pair, const struct rdma_conf *conf)
 {
 	const uint32_t depth = OR(conf->depth, 64);
-	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 4 * depth };
+	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 4 * depth, .wc_flags = conf->wc_flags };
 	struct rdmapmd_srq_init_attr srq_attr = {
 		.attr = { .max_wr = depth, .max_sge = OR(conf->sges, 4) },
 	};

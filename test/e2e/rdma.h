@@ -48,6 +48,7 @@ struct rdma_conf {
 	uint8_t traffic_class;	     /* 0 */
 	uint8_t dmac[6];	     /* of the peer; 0: it follows from its address */
 	uint8_t rd_atomic;	     /* 16; RDMA_NONE: 0 */
+	uint32_t wc_flags;	     /* of the CQs */
 	uint32_t psn;		     /* where both begin, more or less; next to the wrap */
 	enum rdmapmd_qp_state up_to; /* how far to connect; RTS */
 	bool srq, td, channel, sq_sig_all;
