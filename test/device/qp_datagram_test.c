@@ -531,6 +531,41 @@ test_shared_receives(void **state)
 	qw_expect_nothing(&two->b_recv);
 }
 
+/* A stranger who knows the keys takes no receive away from others. */
+static void
+test_too_long_for_a_shared_receive(void **state)
+{
+	struct qw_two *two = *state;
+	struct qw_qp_conf conf = qw_two_qp_conf(two, true);
+	const struct qw_attr attr = qw_attr();
+	struct qw_qp qps[2];
+	struct qw_srq srq;
+	struct rnic_wqe_av av;
+
+	qw_srq_create(two->b.end, &srq, 4, 6, 0);
+	qw_srq_write(&srq, 0, 1, two->in, 50);
+	qw_srq_post(&srq, 1);
+	conf.st = RNIC_QP_ST_UD;
+	conf.srq = &srq;
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(qw_qp_create(two->b.end, &qps[i], &conf), 0);
+		qw_connect(&qps[i], &qps[i], &attr);
+		av = qw_av(two->b.end, qps[i].qpn, QW_QKEY);
+		send_one(two, &av, 11);
+	}
+	qw_expect_nothing(&two->b_recv);
+	for (uint16_t i = 0; i < 2; i++) {
+		av = qw_av(two->b.end, qps[i].qpn, QW_QKEY);
+		send_one(two, &av, 10);
+		qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, i, qps[i].qpn);
+		/* Behind the one that came back the list goes on. */
+		qw_srq_write(&srq, 1, 2, two->in, 50);
+		qw_srq_post(&srq, 1);
+	}
+	assert_int_equal(two->b.end->dp.dev->roce_counters.out_of_buffer, 0);
+	assert_int_equal(two->b.end->dp.dev->roce_counters.resp_local_length_error, 2);
+}
+
 /* ---- For whom ---- */
 
 /* Packets past the wire, as a stranger may send them. */
@@ -712,6 +747,7 @@ main(void)
 		cmocka_unit_test(test_longer_than_the_receiving_mtu),
 		T(test_no_receive_and_a_short_one),
 		T(test_shared_receives),
+		T(test_too_long_for_a_shared_receive),
 		T(test_order_of_checks),
 		T(test_states_that_receive),
 		cmocka_unit_test(test_qp1),

@@ -9,6 +9,11 @@
 #include "softrnic/base/object.h"
 #include "softrnic/memory/tpt.h"
 #include "softrnic/receive/rmp.h"
+/* Packets come in past the wire. */
+#include "softrnic/base/device.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/receive/roce.h"
+#include "softrnic/rocev2/encode.h"
 
 #define LOG_SIZE   4
 #define SIZE	   (1u << LOG_SIZE)
@@ -193,6 +198,62 @@ test_last_wqe(void **state)
 	expect_in(f, 1, 0, 50);
 }
 
+/* The first packet of a message, whose others do not come. */
+static void
+begin_message(struct fixture *f, uint32_t receiver)
+{
+	struct qw_two *two = f->two;
+	struct iovec payload = { two->out, 1024 };
+	const struct roce_pkt pkt = { .opcode = ROCE_SEND_FIRST,
+				      .dest_qpn = f->receivers[receiver].qpn,
+				      .psn = qw_attr().psn,
+				      .length = 1024,
+				      .count = 1,
+				      .pieces = &payload };
+	struct rocev2_frame head = { .pkey = 0xffff, .mig_req = true };
+	struct softrnic_roce_frame frame = { .pkt = &pkt, .head = &head };
+	const struct qw_end *a = two->qw.ends[0], *b = two->qw.ends[1];
+
+	memcpy(head.smac, a->mac, 6);
+	memcpy(head.dmac, b->mac, 6);
+	memcpy(head.sgid, a->gid, 16);
+	memcpy(head.dgid, b->gid, 16);
+	frame.bytes = rocev2_frame_bytes(&head, &pkt);
+	softrnic_lock(two->qw.poller);
+	softrnic_roce_receive(b->dp.dev, &frame);
+	softrnic_unlock(two->qw.poller);
+}
+
+/* The WQE of a message that ends with its queue pair goes to who comes next; the limit counts it. */
+static void
+test_half_a_message_takes_no_wqe_along(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_rmpc rmpc;
+
+	for (uint16_t i = 0; i < 6; i++)
+		write_slot(f, i, i + 1);
+	qw_srq_post(&f->srq, 6);
+	begin_message(f, 0);
+	begin_message(f, 1);
+	send(f, 2, 50);
+	expect_in(f, 2, 2, 50);
+	qw_qp_to(&f->receivers[0], RNIC_CMD_2RST_QP);
+	assert_int_equal(qw_qp_destroy(&f->receivers[1]), 0);
+	assert_int_equal(drv_rmp_query(&f->srq.end->dp.drv, f->srq.rmpn, &rmpc), 0);
+	assert_int_equal(rnic_wq_get(rnic_rmpc_wq(&rmpc), RNIC_WQ_HW_COUNTER), 1);
+	assert_int_equal(drv_rmp_limit_set(&f->srq.end->dp.drv, f->srq.rmpn, 5), 0);
+	assert_int_equal(qw_event(f->srq.end, NULL), 0);
+	for (uint16_t i = 0; i < 3; i++) {
+		static const uint16_t order[] = { 1, 0, 3 };
+
+		send(f, 2, 60u + i);
+		expect_in(f, 2, order[i], 60u + i);
+		if (i == 0)
+			qw_expect_event(f->srq.end, RNIC_EVENT_SRQ_LIMIT, f->srq.rmpn);
+	}
+}
+
 /* ---- What is wrong with a pool ends it, and each queue pair that comes to it ---- */
 
 static void
@@ -311,6 +372,7 @@ main(void)
 		T(test_limit),
 		T(test_empty_pool),
 		T(test_last_wqe),
+		T(test_half_a_message_takes_no_wqe_along),
 		T(test_link_out_of_the_ring),
 		T(test_record_ahead),
 		T(test_link_to_itself),

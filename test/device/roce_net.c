@@ -353,6 +353,16 @@ op_recv_take(struct roce_qp *qp, struct roce_recv *recv)
 	return true;
 }
 
+static void
+op_recv_give_back(struct roce_qp *qp, const struct roce_recv *recv)
+{
+	struct net_end *end = end_of(qp);
+
+	assert_true(qp->conf.srq);
+	end->recv_tail--;
+	assert_int_equal(end->recvs[end->recv_tail % NET_RECVS].cookie, recv->cookie);
+}
+
 static int
 op_recv_scatter(struct roce_qp *qp, const struct roce_recv *recv, uint32_t offset,
 		const struct roce_pkt *pkt)
@@ -408,6 +418,7 @@ static const struct roce_ops ops = {
 	.scatter_atomic = op_scatter_atomic,
 	.complete = op_complete,
 	.recv_take = op_recv_take,
+	.recv_give_back = op_recv_give_back,
 	.recv_scatter = op_recv_scatter,
 	.recv_complete = op_recv_complete,
 	.remote_check = op_remote_check,

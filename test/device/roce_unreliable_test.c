@@ -307,6 +307,29 @@ test_longer_than_its_receive(void **state)
 	net_destroy(net);
 }
 
+/* Of a pool no WQE is kept: not for a message that is dropped, nor beyond a reset in the middle of one. */
+static void
+test_a_shared_receive_is_not_kept(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct net *net = create(&(struct net_conf){ .seed = 3, .srq = { false, true } });
+		struct net_end *a = &net->ends[0], *b = &net->ends[1];
+
+		lost = i == 0 ? 2 : 3;
+		net->rule = lose_one;
+		net_post(a, RNIC_WQE_SEND, 0, 0, i == 1 ? ROOM + 1 : 4 * MTU, 0);
+		net_run(net);
+		assert_int_equal(b->receive_count, 0);
+		/* A last packet that is missing leaves a message that may go on. */
+		assert_int_equal(b->recv_tail, i == 2);
+		if (i == 2)
+			assert_int_equal(roce_qp_modify(&b->qp, ROCE_RST, NULL), 0);
+		assert_int_equal(b->recv_tail, 0);
+		net_destroy(net);
+	}
+}
+
 static void
 test_without_a_receive(void **state)
 {
@@ -525,6 +548,7 @@ main(void)
 		cmocka_unit_test(test_packets_that_do_not_fit),
 		T(test_first_begins_anew),
 		cmocka_unit_test(test_longer_than_its_receive),
+		cmocka_unit_test(test_a_shared_receive_is_not_kept),
 		T(test_without_a_receive),
 		T(test_writes_that_may_not_be),
 		T(test_receive_memory_that_is_not_there),

@@ -121,6 +121,12 @@ softrnic_qp_recv_take(struct roce_qp *roce, struct roce_recv *recv)
 	return true;
 }
 
+void
+softrnic_qp_recv_give_back(struct roce_qp *roce, const struct roce_recv *recv)
+{
+	softrnic_rmp_give_back(softrnic_qp_of(roce)->rmp, (uint16_t)recv->cookie);
+}
+
 int
 softrnic_qp_recv_scatter(struct roce_qp *roce, const struct roce_recv *recv, uint32_t offset,
 			 const struct roce_pkt *pkt)

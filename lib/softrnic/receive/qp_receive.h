@@ -7,6 +7,7 @@
 #include "softrnic/receive/qp.h"
 
 bool softrnic_qp_recv_take(struct roce_qp *roce, struct roce_recv *recv);
+void softrnic_qp_recv_give_back(struct roce_qp *roce, const struct roce_recv *recv);
 int softrnic_qp_recv_scatter(struct roce_qp *roce, const struct roce_recv *recv, uint32_t offset,
 			     const struct roce_pkt *pkt);
 void softrnic_qp_recv_complete(struct roce_qp *roce, const struct roce_recv *recv,

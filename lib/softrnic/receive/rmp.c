@@ -41,7 +41,7 @@ softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp)
 	waiting = softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
 					&rmp->producer);
 	/* One that cannot be read is noticed by who comes for a WQE. */
-	if (waiting < 0 || waiting >= rmp->limit)
+	if (waiting < 0 || (uint32_t)waiting + rmp->returned_count >= rmp->limit)
 		return;
 	rmp->limit = 0;
 	softrnic_wq_event(dev, RNIC_EVENT_SRQ_LIMIT, SOFTRNIC_EVENT_QUEUE_QP, rmp->object.number);
@@ -50,10 +50,50 @@ softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp)
 bool
 softrnic_rmp_empty(struct softrnic *dev, struct softrnic_rmp *rmp)
 {
-	return rmp->state == RNIC_WQ_STATE_RDY &&
+	return rmp->state == RNIC_WQ_STATE_RDY && rmp->returned_count == 0 &&
 	       (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) &&
 	       softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
 				     &rmp->producer) == 0;
+}
+
+/* Are there any? As softrnic_rmp_take(). */
+static int
+rmp_look(struct softrnic *dev, struct softrnic_rmp *rmp)
+{
+	int waiting = softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer,
+					    rmp->log_size, &rmp->producer);
+
+	if (waiting == -EOVERFLOW)
+		return rmp_fail(dev, rmp, "the doorbell record is ahead by more than its ring");
+	if (waiting < 0)
+		return rmp_fail(dev, rmp, "ring or doorbell record are no longer reachable");
+	return waiting > 0 || rmp->returned_count > 0;
+}
+
+static void
+rmp_copy(struct softrnic *dev, struct softrnic_rmp *rmp, uint32_t index, uint8_t *wqe)
+{
+	softrnic_qp_ring_copy(dev, &rmp->ring, index << rmp->log_stride, wqe,
+			      1u << rmp->log_stride);
+}
+
+/* In the place where the next one of the list is now: what it names was taken long ago. */
+static int
+rmp_take_returned(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, uint16_t *counter)
+{
+	*counter = rmp->returned[--rmp->returned_count];
+	rmp_copy(dev, rmp, *counter & ((1u << rmp->log_size) - 1), wqe);
+	if (rmp->limit != 0)
+		softrnic_rmp_limit(dev, rmp);
+	return 1;
+}
+
+/* There is room, unless the driver posts what it has not got back. */
+void
+softrnic_rmp_give_back(struct softrnic_rmp *rmp, uint16_t counter)
+{
+	if (rmp->returned_count < 1u << rmp->log_size)
+		rmp->returned[rmp->returned_count++] = counter;
 }
 
 int
@@ -61,29 +101,23 @@ softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, 
 {
 	const struct rnic_wqe_next *next = (const struct rnic_wqe_next *)wqe;
 	uint32_t index = rmp->next;
-	int waiting;
+	int rc;
 
 	if (rmp->state != RNIC_WQ_STATE_RDY)
 		return rmp_fail(dev, rmp, "in error");
 	if (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) {
-		waiting = softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer,
-						rmp->log_size, &rmp->producer);
-		if (waiting == -EOVERFLOW)
-			return rmp_fail(dev, rmp,
-					"the doorbell record is ahead by more than its ring");
-		if (waiting < 0)
-			return rmp_fail(dev, rmp,
-					"ring or doorbell record are no longer reachable");
-		if (waiting == 0)
-			return 0;
+		rc = rmp_look(dev, rmp);
+		if (rc <= 0)
+			return rc;
 	}
+	if (unlikely(rmp->returned_count > 0))
+		return rmp_take_returned(dev, rmp, wqe, counter);
 	if (rmp->cyclic)
 		index = rmp->consumer & ((1u << rmp->log_size) - 1);
 	/* However the list is linked, only as many are taken as were posted. */
 	if (index >= 1u << rmp->log_size)
 		return rmp_fail(dev, rmp, "a WQE names a next one that does not exist");
-	softrnic_qp_ring_copy(dev, &rmp->ring, index << rmp->log_stride, wqe,
-			      1u << rmp->log_stride);
+	rmp_copy(dev, rmp, index, wqe);
 	*counter = rmp->cyclic ? rmp->consumer : (uint16_t)index;
 	if (!rmp->cyclic)
 		rmp->next = rnic_be16_to_cpu(next->next_wqe_index);
@@ -102,6 +136,7 @@ rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
 	softrnic_ring_fini(&rmp->ring);
 	softrnic_dbrec_forget(dev, &rmp->dbrec);
 	rmp->pd_object->refs--;
+	softrnic_free(dev, rmp->returned);
 	softrnic_free(dev, rmp);
 }
 
@@ -185,6 +220,10 @@ SOFTRNIC_CMD(create_rmp)
 	if (status != RNIC_STATUS_OK)
 		goto free_rmp;
 	cmd->syndrome = 0x90c005;
+	status = RNIC_STATUS_NO_RES;
+	rmp->returned = softrnic_alloc(dev, 1u << rmp->log_size, sizeof(*rmp->returned));
+	if (rmp->returned == NULL)
+		goto free_ring;
 	status = softrnic_object_add(dev, SOFTRNIC_RMP, &rmp->object);
 	if (status != RNIC_STATUS_OK)
 		goto free_ring;
@@ -197,6 +236,7 @@ free_ring:
 	softrnic_ring_fini(&rmp->ring);
 free_rmp:
 	softrnic_dbrec_forget(dev, &rmp->dbrec);
+	softrnic_free(dev, rmp->returned);
 	softrnic_free(dev, rmp);
 	return status;
 }
@@ -267,7 +307,8 @@ SOFTRNIC_CMD(query_rmp)
 	*rmpc = rmp->context;
 	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, rmp->state);
 	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, rmp->limit);
-	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_HW_COUNTER, rmp->consumer);
+	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_HW_COUNTER,
+		    (uint16_t)(rmp->consumer - rmp->returned_count));
 	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_SW_COUNTER, rmp->producer);
 	return RNIC_STATUS_OK;
 }

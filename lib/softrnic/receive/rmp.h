@@ -18,12 +18,15 @@ struct softrnic_rmp {
 	struct softrnic_object *pd_object;
 	uint32_t pd;
 	uint16_t producer; /* as last read from the record */
-	uint16_t consumer; /* WQEs taken */
+	uint16_t consumer; /* WQEs taken, for the first time */
 	uint16_t next;	   /* index of the WQE that is taken next */
 	uint16_t limit;	   /* fewer left than this: SRQ_LIMIT once, then 0 */
 	uint8_t log_size, log_stride;
 	uint8_t state; /* enum rnic_wq_state: RDY, ERR */
 	bool cyclic;
+	/* Those that were taken and came back, as completions name them: the last one is taken first. */
+	uint16_t *returned;
+	uint32_t returned_count;
 	struct rnic_rmpc context;
 };
 
@@ -44,6 +47,8 @@ bool softrnic_rmp_empty(struct softrnic *dev, struct softrnic_rmp *rmp);
  */
 int softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe,
 		      uint16_t *counter);
+/* One that was taken is not needed: it is the next one. */
+void softrnic_rmp_give_back(struct softrnic_rmp *rmp, uint16_t counter);
 
 /* See softrnic_object_drop(). */
 void softrnic_rmp_drop(struct softrnic *dev, struct softrnic_object *object);

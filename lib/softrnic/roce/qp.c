@@ -45,8 +45,18 @@ roce_qp_init(struct roce_qp *qp, const struct roce_conf *conf)
 }
 
 void
+roce_recv_undone(struct roce_qp *qp)
+{
+	if (!qp->responder.recv_held || !qp->conf.srq)
+		return;
+	qp->responder.recv_held = false;
+	qp->ops->recv_give_back(qp, &qp->responder.recv);
+}
+
+void
 roce_qp_fini(struct roce_qp *qp)
 {
+	roce_recv_undone(qp);
 	free(qp->requester.ring);
 	free(qp->responder.ring);
 	qp->requester.ring = NULL;
@@ -159,6 +169,7 @@ qp_reset(struct roce_qp *qp)
 	struct roce_resource *resources = qp->responder.ring;
 	uint32_t request_mask = qp->requester.mask, resource_mask = qp->responder.mask;
 
+	roce_recv_undone(qp);
 	qp->requester = (struct roce_requester){ .ring = requests, .mask = request_mask };
 	qp->responder = (struct roce_responder){ .ring = resources, .mask = resource_mask };
 	qp_empty(qp);

@@ -121,6 +121,11 @@ struct roce_ops {
 
 	/* Responder. The next receive WQE: true; none: false. */
 	bool (*recv_take)(struct roce_qp *qp, struct roce_recv *recv);
+	/*
+	 * One that was taken is not needed: who comes next has it, whichever QP that is. Where conf.srq is never set there may
+	 * be no such operation.
+	 */
+	void (*recv_give_back)(struct roce_qp *qp, const struct roce_recv *recv);
 	/* Payload to that offset of its data segments, within its capacity: 0. */
 	int (*recv_scatter)(struct roce_qp *qp, const struct roce_recv *recv, uint32_t offset,
 			    const struct roce_pkt *pkt);
@@ -163,7 +168,7 @@ struct roce_conf {
 	/* the most that attributes can ask for, at most ROCE_RD_ATOMIC_MAX */
 	uint8_t max_dest_rd_atomic;
 	uint16_t window; /* unacknowledged PSNs of SEND and WRITE, at least 1; 0: ROCE_WINDOW */
-	/* receive WQEs are others' too: an error flushes none, and ends with SRQ_LAST_WQE */
+	/* receive WQEs are others' too: none is kept, an error flushes none, and ends with SRQ_LAST_WQE */
 	bool srq;
 	uint32_t ring_index; /* where the indices of its rings begin, which run free */
 };
@@ -278,7 +283,7 @@ struct roce_qp {
 
 /* Zeroes it; state RST. 0, -EINVAL (the configuration), -ENOMEM. */
 int roce_qp_init(struct roce_qp *qp, const struct roce_conf *conf);
-/* Completes nothing. */
+/* Completes nothing. A receive WQE in use that is others' too goes back to them. */
 void roce_qp_fini(struct roce_qp *qp);
 /* From now on it counts there. */
 void roce_qp_set_counters(struct roce_qp *qp, struct roce_counters *counters);
@@ -287,7 +292,7 @@ void roce_qp_set_counters(struct roce_qp *qp, struct roce_counters *counters);
 bool roce_state_allowed(enum roce_state from, enum roce_state to);
 /*
  * Change the state. `attr` is NULL for RST and ERR, else holds all attributes; those that the change may set are
- * taken, the others are not looked at. To RST: everything is forgotten, nothing is completed. To ERR: what was posted
+ * taken, the others are not looked at. To RST: everything is forgotten, nothing is completed (see roce_qp_fini()). To ERR: what was posted
  * is flushed by roce_qp_poll(). To SQD: messages that have begun are completed, then SQ_DRAINED.
  * -EINVAL: no such change, or a value out of its range; nothing was changed.
  */

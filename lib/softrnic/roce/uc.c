@@ -51,6 +51,7 @@ static void
 uc_drop(struct roce_qp *qp)
 {
 	qp->responder.message = ROCE_NO_MESSAGE;
+	roce_recv_undone(qp);
 }
 
 /* The packet was taken. */

@@ -71,6 +71,7 @@ ud_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
 		return;
 	if (pkt->length > resp->recv.capacity) {
 		qp->counters->resp_local_length_error++;
+		roce_recv_undone(qp);
 		return;
 	}
 	resp->offset = 0;

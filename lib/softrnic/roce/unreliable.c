@@ -2,7 +2,8 @@
 
 /*
  * What UC and UD share: nothing is acknowledged, so that a request is done with its last packet, and nothing is ever sent
- * again. A message that cannot be taken is dropped, which only a counter tells, and the receive WQE that it had is the next one's.
+ * again. A message that cannot be taken is dropped, which only a counter tells, and the receive WQE that it had is the next one's,
+ * of whichever queue pair has it, too.
  */
 #include "softrnic/roce/machine_private.h"
 
