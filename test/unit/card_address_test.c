@@ -351,12 +351,34 @@ test_an_address_is_a_groups_and_others(void **state)
 	card_close(dev);
 }
 
+/* As many as the queue pairs of a device can have: a group's MAC has the last 32 bits of its address alone. */
+static void
+test_an_address_of_many_memberships(void **state)
+{
+	const uint32_t count = 4096 * 240;
+	struct rnic_dev *dev;
+	uint32_t i;
+
+	(void)state;
+	card.before = hear_list;
+	dev = card_opened();
+	for (i = 0; i < count; i++)
+		assert_int_equal(rnic_port_add_group(dev, group_mac(1, 1)), 0);
+	for (i = 1; i < count; i++)
+		assert_int_equal(rnic_port_del_group(dev, group_mac(1, 1)), 0);
+	assert_true(is_listed(1, 1));
+	assert_int_equal(rnic_port_del_group(dev, group_mac(1, 1)), 0);
+	assert_int_equal(dev->mac_count, 0);
+	card_close(dev);
+}
+
 static const struct CMUnitTest tests[] = {
 	CARD_TEST(test_a_function_without_an_address_makes_one_up),
 	CARD_TEST(test_unicast_addresses_are_entered_in_the_switch),
 	CARD_TEST(test_the_switch_has_the_address_of_a_vport_that_refuses_its_list),
 	CARD_TEST(test_groups_leave_room_in_the_list),
 	CARD_TEST(test_an_address_is_a_groups_and_others),
+	CARD_TEST(test_an_address_of_many_memberships),
 };
 
 UNIT_MAIN("card_address", tests)

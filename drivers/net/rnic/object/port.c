@@ -245,8 +245,8 @@ modify_context(struct rnic_dev *dev, struct rnic_modify_nic_vport_context_in *in
 
 struct rnic_port_mac {
 	uint8_t mac[6];
-	uint16_t users;	 /* who get no frames without it */
-	uint16_t groups; /* memberships, which have room that users leave */
+	uint32_t users;	 /* who get no frames without it */
+	uint32_t groups; /* memberships, which have room that users leave */
 };
 
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
@@ -430,7 +430,7 @@ get_mac(struct rnic_dev *dev, const uint8_t mac[6])
 	return known;
 }
 
-static uint16_t *
+static uint32_t *
 count_of(struct rnic_port_mac *known, bool group)
 {
 	return group ? &known->groups : &known->users;
