@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A queue pair whose peer is somebody else: wire_peer_end EAL-OPTION... Orders are lines on stdin, each answered by a line:
+ * Queue pairs whose peer is somebody else: wire_peer_end EAL-OPTION... Orders are lines on stdin, each answered by a line:
  *
  *   who                          mac MAC address ADDRESS bytes BYTES rkey RKEY
- *   meet QPN PSN GID MAC MTU     another queue pair in place of that before, connected: qpn QPN
- *   receive LENGTH               a receive is posted, into the second half of the memory
+ *   address GID VLAN             one more of the port's; VLAN 0: none
+ *   create rc|uc|ud              a queue pair in place of that before (datagrams have one of their own), in INIT: qpn QPN
+ *   connect QPN PSN GID MAC MTU TIMEOUT   the queue pair of connections, both ends from that PSN on; TIMEOUT 0: what is not
+ *                                answered is not said again
+ *   listen GID                   that of datagrams: it may receive; of the group too, if GID is one
+ *   window OFFSET LENGTH         a window of type 2, which that of connections may write: rkey RKEY
+ *   receive [ud] LENGTH          a receive is posted, into the second half of the memory
+ *   post OPCODE OFFSET LENGTH ADDRESS RKEY    a request (enum rdmapmd_wr_opcode) of connections
  *   put OFFSET HEX / get OFFSET LENGTH
- *   poll                         the next completion, which must come: STATUS OPCODE LENGTH IMMEDIATE (0: none)
+ *   poll                         the next completion, which must come: STATUS OPCODE LENGTH WORD, an immediate or the key that
+ *                                was invalidated (0: neither)
  *   quiet                        whether there is none
  *   state                        the queue pair's
  *   quit
@@ -28,6 +35,7 @@
 #define BYTES  (64u << 10)
 #define DEPTH  16
 #define WAIT_S 60
+#define QKEY   0x11223344u /* that datagrams must have */
 #define ACCESS \
 	(RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_ATOMIC)
 
@@ -35,7 +43,8 @@ static struct rdmapmd_context *context;
 static struct rdmapmd_pd *pd;
 static struct rdmapmd_mr *mr;
 static struct rdmapmd_cq *cq;
-static struct rdmapmd_qp *qp;
+static struct rdmapmd_qp *qp, *ud;
+static struct rdmapmd_mw *mw;
 static uint8_t *memory;
 
 /* What fails here is the end. */
@@ -57,15 +66,21 @@ open_all(void)
 	must(rdmapmd_pd_alloc(context, &pd), "PD");
 	memory = rte_zmalloc(NULL, BYTES, 4096);
 	must(memory == NULL ? -1 : 0, "memory");
-	must(rdmapmd_mr_reg(pd, memory, BYTES, ACCESS | RDMAPMD_ACCESS_LOCAL_WRITE, &mr), "MR");
+	must(rdmapmd_mr_reg(pd, memory, BYTES,
+			    ACCESS | RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_MW_BIND, &mr),
+	     "MR");
 	must(rdmapmd_cq_create(context, &attr, &cq), "CQ");
 }
 
 static void
 close_all(void)
 {
+	if (mw != NULL)
+		must(rdmapmd_mw_free(mw), "window");
 	if (qp != NULL)
 		must(rdmapmd_qp_destroy(qp), "destroy");
+	if (ud != NULL)
+		must(rdmapmd_qp_destroy(ud), "destroy");
 	must(rdmapmd_cq_destroy(cq), "CQ");
 	must(rdmapmd_mr_dereg(mr), "MR");
 	must(rdmapmd_pd_dealloc(pd), "PD");
@@ -74,11 +89,12 @@ close_all(void)
 }
 
 static void
-say_who(void)
+say_who(const char *unused)
 {
 	struct rdmapmd_gid_entry own;
 	unsigned int i;
 
+	(void)unused;
 	must(rdmapmd_gid_query(context, PORT, 0, &own), "GID");
 	printf("mac ");
 	for (i = 0; i < sizeof(own.mac); i++)
@@ -105,60 +121,139 @@ bytes_of(const char *text, uint8_t *bytes, size_t most)
 }
 
 static void
-connect_to(uint32_t qpn, uint32_t psn, const char *gid, const char *mac, uint32_t mtu)
+address(const char *order)
 {
-	struct rdmapmd_qp_peer peer = { .qp_num = qpn, .psn = psn, .mtu = RDMAPMD_MTU_256 };
-	struct rdmapmd_qp_connect_opts opts = {
-		.qp_access_flags = ACCESS,
-		.max_dest_rd_atomic = 4,
-		.max_rd_atomic = 1,
-		.min_rnr_timer = 1,
-		/* What is not answered is not said again. */
-		.timeout = RDMAPMD_CONNECT_NONE,
-		.retry_cnt = RDMAPMD_CONNECT_NONE,
-		.rnr_retry = RDMAPMD_CONNECT_NONE,
-	};
+	union rdmapmd_gid gid = { 0 };
+	char text[64];
+	unsigned int vlan;
+	uint32_t index;
 
-	for (; mtu > 256; mtu /= 2)
-		peer.mtu++;
-	bytes_of(gid, peer.gid.raw, sizeof(peer.gid.raw));
-	bytes_of(mac, opts.path.dmac, sizeof(opts.path.dmac));
-	must(rdmapmd_qp_connect(qp, &peer, &opts), "connect");
+	must(sscanf(order, "address %63s %u", text, &vlan) == 2 ? 0 : -1, order);
+	bytes_of(text, gid.raw, sizeof(gid.raw));
+	must(vlan == 0 ? rdmapmd_gid_add(context, PORT, &gid, &index)
+		       : rdmapmd_gid_add_vlan(context, PORT, &gid, (uint16_t)vlan, &index),
+	     order);
+	printf("ok\n");
 }
 
 static void
-meet(const char *order)
+to_init(struct rdmapmd_qp *which)
+{
+	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT,
+					      .port_num = PORT,
+					      .qp_access_flags = ACCESS,
+					      .qkey = QKEY };
+	const unsigned int mask = RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT;
+
+	must(rdmapmd_qp_modify(which, &attr,
+			       mask | (which == ud ? RDMAPMD_QP_QKEY : RDMAPMD_QP_ACCESS_FLAGS)),
+	     "INIT");
+}
+
+static void
+create(const char *order)
 {
 	struct rdmapmd_qp_init_attr attr = {
 		.send_cq = cq,
 		.recv_cq = cq,
-		.qp_type = RDMAPMD_QPT_RC,
+		.qp_type = strstr(order, "ud") != NULL	 ? RDMAPMD_QPT_UD
+			   : strstr(order, "uc") != NULL ? RDMAPMD_QPT_UC
+							 : RDMAPMD_QPT_RC,
 		.cap = { .max_send_wr = DEPTH,
 			 .max_recv_wr = DEPTH,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
-	char gid[64], mac[32];
-	unsigned int qpn, psn, mtu;
+	struct rdmapmd_qp **which = attr.qp_type == RDMAPMD_QPT_UD ? &ud : &qp;
 
-	must(sscanf(order, "meet %u %u %63s %31s %u", &qpn, &psn, gid, mac, &mtu) == 5 ? 0 : -1,
+	if (*which != NULL)
+		must(rdmapmd_qp_destroy(*which), "destroy");
+	must(rdmapmd_qp_create(pd, &attr, which), "QP");
+	to_init(*which);
+	printf("qpn %u\n", (*which)->qp_num);
+}
+
+static void
+connect_to(const char *order)
+{
+	struct rdmapmd_qp_peer peer = { .mtu = RDMAPMD_MTU_256 };
+	struct rdmapmd_qp_connect_opts opts = {
+		.qp_access_flags = ACCESS,
+		.max_dest_rd_atomic = 4,
+		.max_rd_atomic = 4,
+		.min_rnr_timer = 1,
+		.timeout = RDMAPMD_CONNECT_NONE,
+		.retry_cnt = RDMAPMD_CONNECT_NONE,
+		.rnr_retry = RDMAPMD_CONNECT_NONE,
+	};
+	char gid[64], mac[32];
+	unsigned int mtu, timeout;
+
+	must(sscanf(order, "connect %u %u %63s %31s %u %u", &peer.qp_num, &peer.psn, gid, mac, &mtu,
+		    &timeout) == 6
+		     ? 0
+		     : -1,
 	     order);
-	if (qp != NULL)
-		must(rdmapmd_qp_destroy(qp), "destroy");
-	must(rdmapmd_qp_create(pd, &attr, &qp), "QP");
-	connect_to(qpn, psn, gid, mac, mtu);
-	printf("qpn %u\n", qp->qp_num);
+	opts.psn = peer.psn;
+	for (; mtu > 256; mtu /= 2)
+		peer.mtu++;
+	if (timeout != 0) {
+		opts.timeout = (uint8_t)timeout;
+		opts.retry_cnt = opts.rnr_retry = 7;
+	}
+	bytes_of(gid, peer.gid.raw, sizeof(peer.gid.raw));
+	bytes_of(mac, opts.path.dmac, sizeof(opts.path.dmac));
+	must(rdmapmd_qp_connect(qp, &peer, &opts), "connect");
+	printf("ok\n");
+}
+
+static void
+listen_to(const char *order)
+{
+	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_RTR };
+	union rdmapmd_gid gid = { 0 };
+
+	bytes_of(order + strlen("listen "), gid.raw, sizeof(gid.raw));
+	if (rdmapmd_gid_is_multicast(&gid))
+		must(rdmapmd_mcast_attach(ud, &gid), order);
+	must(rdmapmd_qp_modify(ud, &attr, RDMAPMD_QP_STATE), "RTR");
+	printf("ok\n");
 }
 
 static void
 receive(const char *order)
 {
-	const struct rdmapmd_sge sge = { (uintptr_t)memory + BYTES / 2,
-					 (uint32_t)strtoul(order + strlen("receive "), NULL, 0),
-					 mr->lkey };
+	const bool datagram = strncmp(order, "receive ud ", strlen("receive ud ")) == 0;
+	const struct rdmapmd_sge sge = {
+		(uintptr_t)memory + BYTES / 2,
+		(uint32_t)strtoul(order + strlen(datagram ? "receive ud " : "receive "), NULL, 0),
+		mr->lkey
+	};
 	const struct rdmapmd_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
 
-	must(rdmapmd_post_recv(qp, &wr, 1) == 1 ? 0 : -1, "receive");
+	must(rdmapmd_post_recv(datagram ? ud : qp, &wr, 1) == 1 ? 0 : -1, order);
+	printf("ok\n");
+}
+
+static void
+post(const char *order)
+{
+	struct rdmapmd_sge sge = { .lkey = mr->lkey };
+	struct rdmapmd_send_wr wr = { .sg_list = &sge,
+				      .num_sge = 1,
+				      .send_flags = RDMAPMD_SEND_SIGNALED };
+	unsigned int opcode, at, rkey;
+	unsigned long long remote;
+
+	must(sscanf(order, "post %u %u %u %llu %u", &opcode, &at, &sge.length, &remote, &rkey) == 5
+		     ? 0
+		     : -1,
+	     order);
+	sge.addr = (uintptr_t)memory + at;
+	wr.opcode = (uint8_t)opcode;
+	wr.wr.rdma.remote_addr = remote;
+	wr.wr.rdma.rkey = rkey;
+	must(rdmapmd_post_send(qp, &wr, 1) == 1 ? 0 : -1, order);
 	printf("ok\n");
 }
 
@@ -201,8 +296,9 @@ get(const char *order)
 	printf("\n");
 }
 
-static void
-poll_one(void)
+/* The next completion, which must come. */
+static struct rdmapmd_wc
+next_completion(void)
 {
 	const uint64_t end = rte_get_timer_cycles() + WAIT_S * rte_get_timer_hz();
 	struct rdmapmd_wc wc = { 0 };
@@ -211,25 +307,60 @@ poll_one(void)
 		must(rte_get_timer_cycles() > end ? -1 : 0, "no completion");
 		rte_delay_us_sleep(50);
 	}
-	printf("%s %u %u %u\n", rdmapmd_wc_status_str(wc.status), (unsigned int)wc.opcode,
-	       wc.byte_len,
-	       (wc.wc_flags & RDMAPMD_WC_WITH_IMM) != 0 ? rte_be_to_cpu_32(wc.imm_data) : 0);
+	return wc;
 }
 
 static void
-quiet(void)
+poll_one(const char *unused)
+{
+	const struct rdmapmd_wc wc = next_completion();
+
+	(void)unused;
+	printf("%s %u %u %u\n", rdmapmd_wc_status_str(wc.status), (unsigned int)wc.opcode,
+	       wc.byte_len,
+	       (wc.wc_flags & RDMAPMD_WC_WITH_IMM) != 0	  ? rte_be_to_cpu_32(wc.imm_data)
+	       : (wc.wc_flags & RDMAPMD_WC_WITH_INV) != 0 ? wc.invalidated_rkey
+							  : 0);
+}
+
+static void
+window(const char *order)
+{
+	struct rdmapmd_send_wr wr = { .opcode = RDMAPMD_WR_BIND_MW,
+				      .send_flags = RDMAPMD_SEND_SIGNALED,
+				      .wr.bind_mw = { .mr = mr,
+						      .access = RDMAPMD_ACCESS_REMOTE_WRITE } };
+	unsigned int at, length;
+
+	must(sscanf(order, "window %u %u", &at, &length) == 2 ? 0 : -1, order);
+	if (mw != NULL)
+		must(rdmapmd_mw_free(mw), "window");
+	must(rdmapmd_mw_alloc(pd, RDMAPMD_MW_TYPE_2, &mw), "window");
+	wr.wr.bind_mw.mw = mw;
+	wr.wr.bind_mw.addr = (uintptr_t)memory + at;
+	wr.wr.bind_mw.length = length;
+	wr.wr.bind_mw.rkey = rdmapmd_mw_next_rkey(mw);
+	must(rdmapmd_post_send(qp, &wr, 1) == 1 ? 0 : -1, order);
+	must(next_completion().status, order);
+	printf("rkey %u\n", mw->rkey);
+}
+
+static void
+quiet(const char *unused)
 {
 	struct rdmapmd_wc wc;
 
+	(void)unused;
 	printf("%s\n", rdmapmd_poll_cq(cq, &wc, 1) == 0 ? "yes" : "no");
 }
 
 static void
-say_state(void)
+say_state(const char *unused)
 {
 	struct rdmapmd_qp_attr attr;
 	struct rdmapmd_qp_init_attr init;
 
+	(void)unused;
 	must(rdmapmd_qp_query(qp, &attr, &init), "query");
 	printf("%s\n", rdmapmd_qp_state_str(attr.qp_state));
 }
@@ -243,24 +374,27 @@ is(const char *order, const char *word)
 static void
 obey(const char *order)
 {
-	if (is(order, "who"))
-		say_who();
-	else if (is(order, "meet "))
-		meet(order);
-	else if (is(order, "receive "))
-		receive(order);
-	else if (is(order, "put "))
-		put(order);
-	else if (is(order, "get "))
-		get(order);
-	else if (is(order, "poll"))
-		poll_one();
-	else if (is(order, "quiet"))
-		quiet();
-	else if (is(order, "state"))
-		say_state();
-	else
-		must(-1, order);
+	static const struct {
+		const char *word;
+		void (*obey)(const char *order);
+	} orders[] = {
+		{ "who", say_who },	  { "address ", address },
+		{ "create ", create },	  { "connect ", connect_to },
+		{ "listen ", listen_to }, { "window ", window },
+		{ "receive ", receive },  { "post ", post },
+		{ "put ", put },	  { "get ", get },
+		{ "poll", poll_one },	  { "quiet", quiet },
+		{ "state", say_state },
+	};
+	size_t i;
+
+	for (i = 0; i < RTE_DIM(orders); i++) {
+		if (is(order, orders[i].word)) {
+			orders[i].obey(order);
+			return;
+		}
+	}
+	must(-1, order);
 }
 
 int

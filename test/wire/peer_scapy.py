@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scapy as the peer of one of our queue pairs: layers of RoCEv2's headers, and ICRCs by zlib."""
+"""Scapy as the peer of our queue pairs: layers of RoCEv2's headers, and ICRCs by zlib."""
 
 import dataclasses
 import json
@@ -26,9 +26,12 @@ PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "wire", "wire_peer_e
 ETH_P_ALL = 3
 MAC = "02:00:00:00:00:99"
 OURS, PEERS = ("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2")
+ALSO_OURS, VLAN = ("10.77.0.5", "fd77::5"), 9  # addresses of our port, which no path begins at; OURS are in that VLAN, too
+GROUPS = ("239.77.0.1", "ff0e::77")
+GROUP_QPN, QKEY = 0xffffff, 0x11223344
 QPN, PSN = 0x99, 0xfffffe
 BEFORE = PSN - 1  # of a request that was executed before, as far as our end knows: it is acknowledged, and changes nothing
-WRITE_ONLY, READ_MIDDLE, ATOMIC_ACKNOWLEDGE = 0x0a, 0x0e, 0x12
+WRITE_ONLY, READ_MIDDLE, ATOMIC_ACKNOWLEDGE, UD_SEND, UD_SEND_IMM = 0x0a, 0x0e, 0x12, 0x64, 0x65
 
 
 class RETH(Packet):
@@ -103,7 +106,7 @@ def frame_of(addresses, opcode, *headers, payload=b"", vlan=None, port=judges_fr
     if ":" in addresses.source:
         ip = IPv6(src=addresses.source, dst=addresses.destination)
     else:
-        ip = IP(src=addresses.source, dst=addresses.destination, flags="DF")
+        ip = IP(src=addresses.source, dst=addresses.destination, id=0, flags="DF")
     ether = Ether(src=addresses.source_mac, dst=addresses.destination_mac)
     if vlan is not None:
         ether = ether / Dot1Q(vlan=vlan)
@@ -111,15 +114,14 @@ def frame_of(addresses, opcode, *headers, payload=b"", vlan=None, port=judges_fr
 
 
 class End:
-    """Our end, as a process of its own on the interface va. Use as a context."""
+    """Our end, as a process of its own. Use as a context. `devices`: what the vdev net_rnic0 has, and other vdevs."""
 
-    def __init__(self):
+    def __init__(self, devices=("wire=port:net_af_packet0", "net_af_packet0,iface=va")):
         self.folder = tempfile.mkdtemp(prefix="rnic-peer-")
-        prefix = f"rnic-peer-{os.getpid()}"
+        prefix = os.path.basename(self.folder)
         lcores = "--lcores=0@(0-1)" if os.cpu_count() > 1 else "--lcores=0@0"
         command = [PROGRAM, "-d", plugin(), lcores, "--no-pci", "--no-huge", "-m128", "--log-level=lib.*:4",
-                   f"--file-prefix={prefix}",
-                   "--vdev=net_rnic0,wire=port:net_af_packet0," + "ip=" + "+".join(OURS), "--vdev=net_af_packet0,iface=va"]
+                   f"--file-prefix={prefix}", f"--vdev=net_rnic0,{devices[0]}", *(f"--vdev={more}" for more in devices[1:])]
         env = dict(os.environ, RUNTIME_DIRECTORY=self.folder)
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
         self.said = b""
@@ -133,6 +135,10 @@ class End:
             self.address, self.bytes, self.rkey = (int(words[i]) for i in (3, 5, 7))
             path = next(os.path.join(folder, "dpdk_telemetry.v2") for folder, _, files in os.walk(self.folder)
                         if "dpdk_telemetry.v2" in files)
+            for address in OURS + ALSO_OURS:
+                self.do(f"address {gid_of(address).hex()} 0")
+            for address in OURS:
+                self.do(f"address {gid_of(address).hex()} {VLAN}")
             self.telemetry = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.telemetry.connect(path)
             self.telemetry.recv(65536)
@@ -169,6 +175,10 @@ class End:
         assert not answer.startswith("failed"), answer
         return answer
 
+    def create(self, kind):
+        """The number of another queue pair, rc, uc or ud, in INIT."""
+        return int(self.do(f"create {kind}").split()[1])
+
     def counters(self):
         """All that the device counts: of itself, and of queue pairs."""
         both = {}
@@ -184,6 +194,12 @@ def gid_of(address):
     return b"\0" * 10 + b"\xff\xff" + socket.inet_aton(address)
 
 
+def mac_of_group(address):
+    if ":" in address:
+        return bytes([0x33, 0x33]) + gid_of(address)[12:]
+    return b"\x01\x00\x5e" + bytes([gid_of(address)[13] & 0x7f]) + gid_of(address)[14:]
+
+
 class Peer:
     """The other end, on the interface vb: frames out and in, and a queue pair's PSN."""
 
@@ -191,16 +207,21 @@ class Peer:
         self.end, self.ipv6, self.mtu = end, ipv6, mtu
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         self.socket.bind(("vb", ETH_P_ALL))
-        self.psn = self.qpn = None
+        self.psn = self.qpn = self.datagrams = None
         self.meet()
 
     def close(self):
         self.socket.close()
 
-    def meet(self):
-        """A new connection, over which our end hears us: without one it does not listen, and what comes early is lost."""
-        answer = self.end.do(f"meet {QPN} {PSN} {gid_of(PEERS[self.ipv6]).hex()} {MAC.replace(':', '')} {self.mtu}")
-        self.qpn, self.psn = int(answer.split()[1]), PSN
+    def meet(self, kind="rc"):
+        """A new connection."""
+        self.qpn, self.psn = self.end.create(kind), PSN
+        self.end.do(f"connect {QPN} {PSN} {gid_of(PEERS[self.ipv6]).hex()} {MAC.replace(':', '')} {self.mtu} 0")
+        if kind == "rc":
+            self._wait()
+
+    def _wait(self):
+        """For our end to hear us: without a queue pair it does not listen, and what comes early is lost."""
         old = self.build(WRITE_ONLY, RETH(), psn=BEFORE)
         end = time.monotonic() + PATIENCE
         while True:
@@ -209,13 +230,36 @@ class Peer:
                 return
             assert time.monotonic() < end, "our end does not hear"
 
-    def build(self, opcode, *headers, source=None, destination=None, **more):
+    def listen(self):
+        """A new queue pair of our end for datagrams, which is in a group, too."""
+        self.datagrams = self.end.create("ud")
+        self.end.do(f"listen {gid_of(GROUPS[self.ipv6]).hex()}")
+
+    def build(self, opcode, *headers, source=None, destination=None, mac=None, **more):
         """As frame_of(), to our end's queue pair."""
-        addresses = Addresses(MAC, self.end.mac, source or PEERS[self.ipv6], destination or OURS[self.ipv6])
+        addresses = Addresses(MAC, mac or self.end.mac, source or PEERS[self.ipv6], destination or OURS[self.ipv6])
         return frame_of(addresses, opcode, *headers, **{"dqpn": self.qpn, "psn": self.psn, **more})
+
+    def datagram(self, *headers, qkey=QKEY, **more):
+        """A frame to our end's queue pair of datagrams."""
+        opcode = UD_SEND_IMM if headers else UD_SEND
+        return self.build(opcode, DETH(qkey=qkey, source_qpn=QPN), *headers, **{"dqpn": self.datagrams, "ackreq": 0, **more})
+
+    def to_group(self, opcode=None, *headers, group=None, **more):
+        """A frame to a group, the one that our end has joined unless named: a datagram, or another packet."""
+        group = group or GROUPS[self.ipv6]
+        build = self.datagram if opcode is None else lambda **to: self.build(opcode, *headers, **to)
+        return build(**{"mac": mac_of_group(group).hex(":"), "destination": group, "dqpn": GROUP_QPN, **more})
 
     def send(self, frame):
         self.socket.send(frame)
+
+    def is_silent(self):
+        """Whether our end sends nothing for a while."""
+        while (frame := self._next(0.05)) is not None:
+            if judges_frames.parse(frame).psn != BEFORE:
+                return False
+        return True
 
     def answer(self):
         """The next frame that our end sends, whose ICRC must be right."""
@@ -232,7 +276,8 @@ class Peer:
         end = time.monotonic() + seconds
         while select.select([self.socket], [], [], max(0, end - time.monotonic()))[0]:
             frame, about = self.socket.recvfrom(65536)
-            if about[2] == socket.PACKET_OUTGOING:
+            # Our own, and announcements of addresses, which go to groups.
+            if about[2] == socket.PACKET_OUTGOING or frame[0] & 1:
                 continue
             packet = judges_frames.parse(frame)
             assert packet is not None and packet.icrc_good and packet.qpn == QPN, frame.hex()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-Scapy and our end of a connection, over a cable of Linux: every request is answered as it must be; of what is wrong, each row of
-the table of checks (doc/design/wire_format.md) is dropped and counted in its place, and nothing else changes.
+Scapy and our end, over a cable of Linux: every request of a connection is answered as it must be, what needs no answer is
+delivered; of what is wrong, each row of the table of checks (doc/design/wire_format.md) is dropped and counted in its place, and
+nothing else changes.
 """
 
 import struct
@@ -11,11 +12,15 @@ import pytest
 
 from e2e.testpmd import PATIENCE
 from wire import judges_frames
-from wire.peer_scapy import AtomicETH, DETH, End, ImmDt, Peer, RETH, bad_ipv4_checksum, frames_of, told, with_icrc
+from wire.peer_scapy import (ALSO_OURS, GROUP_QPN, QKEY, VLAN, AtomicETH, DETH, End, IETH, ImmDt, Peer, RETH, UD_SEND,
+                             bad_ipv4_checksum, frames_of, told, with_icrc)
 
 SEND, SEND_IMM, WRITE, WRITE_IMM, READ, COMPARE_SWAP, FETCH_ADD = 0x04, 0x05, 0x0a, 0x0b, 0x0c, 0x13, 0x14
-UC_SEND, UD_SEND, CNP = 0x24, 0x64, 0x81
+SEND_LAST_INVALIDATE, SEND_INVALIDATE = 0x16, 0x17
+UC, UC_SEND, CNP = 0x20, 0x24, 0x81
 ACK, ATOMIC_ACK = 0x11, 0x12
+RECEIVED_SEND, RECEIVED_WRITE = "128", "129"  # opcodes of completions
+GRH = 40  # bytes before the payload of a datagram
 GOOD = 0x1f
 MTU = 1024
 RECEIVED = 32 << 10  # where receives go, in our end's memory
@@ -36,22 +41,24 @@ def fixture_peer(request, end):
     peer.close()
 
 
-def message(peer, base, data, first=(), last=()):
-    """FIRST, MIDDLE, LAST or ONLY from an opcode on; the last one is answered."""
+def message(peer, base, data, first=(), last=(), ends=None):
+    """
+    FIRST, MIDDLE, LAST or ONLY from an opcode on; `ends`: the opcodes of LAST and ONLY if they are others. The answer of a
+    reliable connection to the last one.
+    """
     pieces = frames_of(data, peer.mtu)
-    immediate = bool(last)
+    # WRITEs with immediate number theirs as SENDs do.
+    ends = ends or (base + 2 + bool(last), base + 4 + bool(last))
     for i, piece in enumerate(pieces):
-        begins, ends = i == 0, i == len(pieces) - 1
-        opcode = base + (4 if begins else 2) + immediate if ends else base + (not begins)
-        # WRITEs with immediate number theirs as SENDs do.
-        headers = [*(first if begins else ()), *(last if ends else ())]
-        if not ends:
-            peer.send(peer.build(opcode, *headers, payload=piece, ackreq=0))
-            peer.psn = (peer.psn + 1) % judges_frames.PSNS
-        else:
+        is_first, is_last = i == 0, i == len(pieces) - 1
+        opcode = ends[is_first] if is_last else base + (not is_first)
+        headers = [*(first if is_first else ()), *(last if is_last else ())]
+        if is_last and base < UC:
             answer = peer.ask(opcode, *headers, payload=piece)
             assert (answer.opcode, answer.syndrome) == (ACK, GOOD)
             return answer
+        peer.send(peer.build(opcode, *headers, payload=piece, ackreq=0))
+        peer.psn = (peer.psn + 1) % judges_frames.PSNS
     return None
 
 
@@ -62,7 +69,7 @@ def test_sends_are_received_and_acknowledged(end, peer, immediate):
         end.do(f"receive {3 * MTU}")
         answer = message(peer, 0x00, DATA[:length], last=[ImmDt(immediate=0x01020304)] if immediate else ())
         assert answer.msn == msn
-        assert end.do("poll").split() == ["success", "128", str(length), str(0x01020304 if immediate else 0)]
+        assert end.do("poll").split() == ["success", RECEIVED_SEND, str(length), str(0x01020304 if immediate else 0)]
         assert bytes.fromhex(end.do(f"get {RECEIVED} {length + 8}")) == DATA[:length] + b"\xa5" * 8
 
 
@@ -113,6 +120,74 @@ def test_atomics_are_executed_once(end, peer):
     assert value() == 7
 
 
+def test_sends_invalidate_windows(end, peer):
+    """The key is named in the completion, and leads nowhere from then on."""
+    for length in (0, 3, MTU, 2 * MTU + 3):
+        rkey = int(end.do("window 64 16").split()[1])
+        write = RETH(va=end.address + 64, rkey=rkey, length=1)
+        assert peer.ask(WRITE, write, payload=b"x").syndrome == GOOD
+        end.do(f"receive {3 * MTU}")
+        message(peer, 0x00, DATA[:length], last=[IETH(rkey=rkey)], ends=(SEND_LAST_INVALIDATE, SEND_INVALIDATE))
+        assert end.do("poll").split() == ["success", RECEIVED_SEND, str(length), str(rkey)]
+        assert bytes.fromhex(end.do(f"get {RECEIVED} {length}")) == DATA[:length]
+        assert peer.ask(WRITE, write, payload=b"x").syndrome == 0x62
+        peer.meet()
+
+
+@pytest.mark.parametrize("immediate", [False, True])
+def test_unreliable_messages_arrive_and_nothing_is_said(end, peer, immediate):
+    """SENDs, and WRITEs: a SEND behind one tells that it has been executed."""
+    last = [ImmDt(immediate=0x01020304)] if immediate else ()
+    word = str(0x01020304 if immediate else 0)
+    peer.meet("uc")
+    for length in LENGTHS:
+        end.do(f"put {RECEIVED} {'a5' * (length + 8)}")
+        end.do(f"receive {3 * MTU}")
+        message(peer, UC, DATA[:length], last=last)
+        assert end.do("poll").split() == ["success", RECEIVED_SEND, str(length), word]
+        assert bytes.fromhex(end.do(f"get {RECEIVED} {length + 8}")) == DATA[:length] + b"\xa5" * 8
+        end.do(f"put 64 {'a5' * (length + 8)}")
+        end.do("receive 0")
+        message(peer, UC + 6, DATA[:length], [RETH(va=end.address + 64, rkey=end.rkey, length=length)], last)
+        if immediate:
+            assert end.do("poll").split() == ["success", RECEIVED_WRITE, str(length), word]
+        else:
+            message(peer, UC, b"")
+            assert end.do("poll").split() == ["success", RECEIVED_SEND, "0", "0"]
+        assert bytes.fromhex(end.do(f"get 64 {length + 8}")) == DATA[:length] + b"\xa5" * 8
+    assert peer.is_silent()
+
+
+def test_an_unreliable_message_with_a_gap_is_dropped(end, peer):
+    """The receive is there for the next one."""
+    peer.meet("uc")
+    end.do(f"receive {3 * MTU}")
+    peer.send(peer.build(UC, payload=DATA[:MTU]))
+    peer.send(peer.build(UC + 2, payload=b"last", psn=(peer.psn + 2) % judges_frames.PSNS))
+    peer.psn = (peer.psn + 3) % judges_frames.PSNS
+    message(peer, UC, b"whole")
+    assert end.do("poll").split() == ["success", RECEIVED_SEND, "5", "0"]
+    assert end.do("quiet") == "yes" and peer.is_silent()
+
+
+def test_datagrams_arrive_behind_their_headers(end, peer):
+    """From one to one, and to a group; their IP header is what was sent."""
+    peer.listen()
+    room = 40 - (40 if peer.ipv6 else 20)
+    for length in (0, 1, 2, 3, 64, MTU):
+        for build in (peer.datagram, peer.to_group):
+            frame = build(payload=DATA[:length])
+            end.do(f"receive ud {GRH + MTU}")
+            peer.send(frame)
+            assert end.do("poll").split() == ["success", RECEIVED_SEND, str(GRH + length), "0"]
+            got = bytes.fromhex(end.do(f"get {RECEIVED} {GRH + length}"))
+            assert got == b"\0" * room + frame[14:14 + GRH - room] + DATA[:length]
+    end.do(f"receive ud {GRH + MTU}")
+    peer.send(peer.datagram(ImmDt(immediate=0x01020304), payload=b"word"))
+    assert end.do("poll").split() == ["success", RECEIVED_SEND, str(GRH + 4), str(0x01020304)]
+    assert peer.is_silent()
+
+
 def test_a_gap_gets_one_nak(end, peer):
     """Whatever comes behind it; and what is missing ends it."""
     write = RETH(va=end.address, rkey=end.rkey, length=1)
@@ -144,15 +219,44 @@ def test_what_is_refused_says_why(end, peer):
 
 # ---- What is wrong ----
 
-ETHERNET, MALFORMED, ICRC, UNKNOWN, DROPPED, SOURCE, PKEY, CNPS = (
+ETHERNET, MALFORMED, ICRC, UNKNOWN, DROPPED, SOURCE, PKEY, QKEYS, CNPS = (
     "rx_unmatched", "roce_malformed", "roce_icrc_errors", "roce_unknown_qp", "roce_dropped", "roce_source_errors",
-    "roce_pkey_errors", "roce_cnps")
+    "roce_pkey_errors", "roce_qkey_errors", "roce_cnps")
 
 
 def changed(frame, at, data, icrc=True):
     """Other bytes there, and the ICRC of that, or of what was."""
     frame = frame[:at] + data + frame[at + len(data):]
     return with_icrc(frame) if icrc else frame
+
+
+def wrong_paths(peer, good):
+    """(what is wrong, the frame, the counter) of a connection's packets, each otherwise a good one."""
+    other = "fd77::3" if peer.ipv6 else "10.77.0.3"
+    return [
+        ("from another address", good(source=other), SOURCE),
+        ("to another address of ours", good(destination=ALSO_OURS[peer.ipv6]), SOURCE),
+        ("to our address in another VLAN", good(vlan=VLAN), SOURCE),
+        ("P_Key", good(pkey=0x8001), PKEY),
+    ]
+
+
+def wrong_datagrams(peer):
+    """(what is wrong, the frame, the counter), each otherwise a datagram that would be taken."""
+    good, group = peer.datagram, peer.to_group
+    nobodys = "ff0e::78" if peer.ipv6 else "239.77.0.2"
+    return [
+        ("P_Key of a datagram", good(pkey=0x8001), PKEY),
+        ("Q_Key", good(qkey=QKEY ^ 1), QKEYS),
+        ("P_Key of one to a group", group(pkey=0x8001), PKEY),
+        ("Q_Key of one to a group", group(qkey=QKEY ^ 1), QKEYS),
+        ("QPN of groups, to one address", good(dqpn=GROUP_QPN), UNKNOWN),
+        ("another QPN, to a group", group(dqpn=peer.datagrams), UNKNOWN),
+        ("a group that nobody is in", group(group=nobodys), ETHERNET),
+        ("a group, in a VLAN of nobody", group(vlan=7), ETHERNET),
+        ("a connection's packet, to a group", group(UC_SEND), DROPPED),
+        ("a connection's packet, to datagrams", peer.build(SEND, dqpn=peer.datagrams), DROPPED),
+    ]
 
 
 def wrong_frames(peer):
@@ -191,14 +295,13 @@ def wrong_frames(peer):
         ("QPN of groups, to one address", good(dqpn=0xffffff), UNKNOWN),
         ("another transport", peer.build(UC_SEND, payload=b"!"), DROPPED),
         ("a datagram", peer.build(UD_SEND, DETH(qkey=1, source_qpn=9), payload=b"!"), DROPPED),
-        ("from another address", good(source=other), SOURCE),
-        ("P_Key", good(pkey=0x8001), PKEY),
+        *wrong_paths(peer, good),
         ("CNP", peer.build(CNP, payload=b"\0" * 16, becn=1), CNPS),
     ]
     if not peer.ipv6:
         rows += [
             ("header checksum", bad_ipv4_checksum(frame), MALFORMED),
-            # Fragments do not get this far: the socket of net_af_packet puts them together.
+            # Fragments are below: the socket of net_af_packet puts them together, and those of libpcap do not.
             ("IP options", options(frame), ETHERNET),
         ]
     return rows
@@ -251,9 +354,11 @@ def test_each_thing_that_is_wrong_is_counted_in_its_place(end, peer):
     write = RETH(va=end.address + 1, rkey=end.rkey, length=1)
     own = {"tx_packets", "tx_bytes", "rx_write_requests"}
     end.do("put 0 0000")
+    peer.listen()
+    end.do(f"receive ud {GRH + 8}")
     assert peer.ask(WRITE, write, payload=b"x").syndrome == GOOD
     before = end.counters()
-    for what, frame, counter in wrong_frames(peer):
+    for what, frame, counter in wrong_frames(peer) + wrong_datagrams(peer):
         peer.send(frame)
         assert peer.ask(WRITE, write, payload=b"x").syndrome == GOOD, what
         after = end.counters()
@@ -263,20 +368,64 @@ def test_each_thing_that_is_wrong_is_counted_in_its_place(end, peer):
         assert end.do("get 0 1") == "00", what
         before = after
     assert end.do("state") == "RTS"
+    assert end.do("quiet") == "yes"
+    peer.send(peer.datagram(payload=b"right"))
+    assert end.do("poll").split()[:3] == ["success", RECEIVED_SEND, str(GRH + 5)]
+
+
+def counted(peer, frame, counter):
+    """How often a frame that nothing answers is counted: one behind it, to nobody, is counted when it has been looked at."""
+    before = peer.end.counters()
+    peer.send(frame)
+    peer.send(peer.build(WRITE, RETH(), dqpn=0))
+    late = time.monotonic() + PATIENCE
+    while (after := peer.end.counters())[UNKNOWN] == before[UNKNOWN]:
+        assert time.monotonic() < late
+    return after[counter] - before[counter]
+
+
+def test_the_same_of_an_unreliable_connection(end, peer):
+    """A receive that is there is not taken by any of them."""
+    peer.meet("uc")
+    end.do("receive 8")
+
+    def good(**more):
+        return peer.build(UC_SEND, payload=b"!", **more)
+
+    for what, frame, counter in wrong_paths(peer, good) + [("another transport", peer.build(SEND, payload=b"!"), DROPPED)]:
+        assert counted(peer, frame, counter) == 1, what
+        assert end.do("quiet") == "yes", what
+    peer.send(good())
+    assert end.do("poll").split() == ["success", RECEIVED_SEND, "1", "0"]
 
 
 def test_a_queue_pair_that_does_not_receive_counts_what_comes(end, peer):
-    """In ERR; and before it there was none."""
+    """In INIT, of connections and of datagrams, and in ERR."""
+    write = RETH(va=end.address, rkey=end.rkey, length=1)
     bad = RETH(va=end.address, rkey=end.rkey ^ 0x5a, length=1)
     assert peer.ask(WRITE, bad, payload=b"x").syndrome == 0x62
-    before = end.counters()
-    peer.send(peer.build(WRITE, RETH(va=end.address, rkey=end.rkey, length=1), payload=b"x"))
-    # Nothing answers: one behind it, to nobody, is counted when it has been looked at.
-    peer.send(peer.build(WRITE, bad, payload=b"x", dqpn=0))
-    late = time.monotonic() + PATIENCE
-    while end.counters()[UNKNOWN] == before[UNKNOWN]:
-        assert time.monotonic() < late
-    assert end.counters()[DROPPED] - before[DROPPED] == 1
+    assert end.do("state") == "ERR"
+    assert counted(peer, peer.build(WRITE, write, payload=b"x"), DROPPED) == 1
+    peer.qpn, peer.datagrams = end.create("rc"), end.create("ud")
+    assert end.do("state") == "INIT"
+    assert counted(peer, peer.build(WRITE, write, payload=b"x"), DROPPED) == 1
+    assert counted(peer, peer.datagram(payload=b"x"), DROPPED) == 1
+
+
+def test_fragments_are_ethernets():
+    """The first of them, and one whose bytes are like a packet's; through libpcap, which puts none together."""
+    with End(("wire=pcap,iface=va,mac=02:00:00:00:00:98",)) as end:
+        peer = Peer(end)
+        write = RETH(va=end.address, rkey=end.rkey, length=1)
+        end.do("put 0 00")
+        for fragment in (b"\x20\x00", b"\x20\x01", b"\x00\x01"):
+            frame = peer.build(WRITE, write, payload=b"x")
+            frame = with_icrc(with_checksum(changed(frame, 14 + 6, fragment, icrc=False)))
+            assert counted(peer, frame, ETHERNET) == 1
+            assert end.do("get 0 1") == "00"
+        assert peer.ask(WRITE, write, payload=b"x").syndrome == GOOD
+        assert end.do("get 0 1") == "78"
+        peer.close()
 
 
 def test_reserved_bits_and_what_is_behind_the_packet_do_not_matter(end, peer):
