@@ -49,9 +49,8 @@ depth_of(const struct rdma_conf *conf)
 	return OR(conf->depth, 16);
 }
 
-/* From now on this one is in use. */
-static void
-use_type(struct rdma_end *end, enum rdmapmd_qp_type type)
+void
+rdma_end_use(struct rdma_end *end, enum rdmapmd_qp_type type)
 {
 	const uint32_t sges = OR(end->conf.sges, RDMA_PIECES);
 	struct rdmapmd_qp_init_attr attr = {
@@ -90,7 +89,7 @@ rdma_end_open(struct rdma_end *end, const char *device, const struct rdma_conf *
 	assert_int_equal(rdmapmd_comp_channel_create(end->context, &end->channel), 0);
 	cq_attr.channel = end->channel;
 	assert_int_equal(rdmapmd_cq_create(end->context, &cq_attr, &end->cq), 0);
-	use_type(end, RDMAPMD_QPT_RC);
+	rdma_end_use(end, RDMAPMD_QPT_RC);
 	assert_int_equal(rdmapmd_gid_query(end->context, PORT, 0, &own), 0);
 	end->gid = own.gid;
 	memcpy(end->mac, own.mac, sizeof(end->mac));
@@ -362,12 +361,13 @@ rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_
 		break;
 	case RDMA_ORDER_RESET:
 		rdma_to(end->qp, RDMAPMD_QPS_RESET);
-		use_type(end, OR(order->conf.type, RDMAPMD_QPT_RC));
+		rdma_end_use(end, OR(order->conf.type, RDMAPMD_QPT_RC));
 		forget_events(end);
 		while (cq_event(end, 0))
 			;
 		break;
 	case RDMA_ORDER_WINDOW: answer->window = rdma_end_window(end, order->window); break;
+	case RDMA_ORDER_LOCAL_INV: rdma_end_window_invalidate(end); break;
 	case RDMA_ORDER_PREPARE: prepare(end, order); break;
 	case RDMA_ORDER_POLL:
 		answer->wc = rdma_wait(end->cq);
@@ -382,6 +382,12 @@ rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_
 	case RDMA_ORDER_QUIET: answer->yes = quiet(end); break;
 	case RDMA_ORDER_COUNTER: answer->value = rdma_end_counter(end, order->counter); break;
 	case RDMA_ORDER_ADDRESS: rdma_end_address(end, &order->gid, order->vlan); break;
+	case RDMA_ORDER_JOIN:
+		assert_int_equal(rdmapmd_mcast_attach(end->qp, &order->gid), 0);
+		break;
+	case RDMA_ORDER_LEAVE:
+		assert_int_equal(rdmapmd_mcast_detach(end->qp, &order->gid), 0);
+		break;
 	}
 }
 
@@ -415,7 +421,7 @@ rdma_meet(struct rdma_end *own, struct rdma_peer *peer, const struct rdma_conf *
 	struct rdma_answer hello;
 
 	rdma_to(own->qp, RDMAPMD_QPS_RESET);
-	use_type(own, type);
+	rdma_end_use(own, type);
 	forget_events(own);
 	ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_RESET, .conf = { .type = type } });
 	hello = ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_HELLO });

@@ -64,12 +64,16 @@ struct rdma_end {
 /* In RESET. The queues are as conf says; of the other types they are made when they are asked for. */
 void rdma_end_open(struct rdma_end *end, const char *device, const struct rdma_conf *conf);
 void rdma_end_close(struct rdma_end *end);
+/* From now on the queue pair of that type is in use. */
+void rdma_end_use(struct rdma_end *end, enum rdmapmd_qp_type type);
 
 /* ---- Windows ---- */
 
 /* Another one in place of the one that there is: its key. */
 uint32_t rdma_end_window(struct rdma_end *end, enum rdma_window kind);
 void rdma_end_window_free(struct rdma_end *end);
+/* By a request: the one of type 2 that there is. */
+void rdma_end_window_invalidate(struct rdma_end *end);
 /* A request that binds a window of type 2 so. */
 struct rdmapmd_send_wr rdma_end_bind(struct rdma_end *end);
 
@@ -108,13 +112,16 @@ struct rdma_order {
 		RDMA_ORDER_RESET,   /* and from now on the one of conf's type is in use */
 		/* message `seed` to RDMA_FROM; RDMA_TO blank; receives for `length` bytes in `pieces`; arm */
 		RDMA_ORDER_PREPARE,
-		RDMA_ORDER_WINDOW, /* as `window` says; after CONNECT, before PREPARE */
+		RDMA_ORDER_WINDOW,    /* as `window` says; after CONNECT, before PREPARE */
+		RDMA_ORDER_LOCAL_INV, /* the window of type 2 */
 		RDMA_ORDER_POLL, /* wait for a completion, then for an event of the CQ if `event` */
 		RDMA_ORDER_HAS,	 /* is message `seed` at RDMA_TO? */
 		RDMA_ORDER_EVENT,   /* wait for an asynchronous one */
 		RDMA_ORDER_QUIET,   /* nothing comes for a while? */
 		RDMA_ORDER_COUNTER, /* how many of `counter`? */
 		RDMA_ORDER_ADDRESS, /* it has `gid` as well, in `vlan` */
+		RDMA_ORDER_JOIN,    /* the one in use joins the group `gid` */
+		RDMA_ORDER_LEAVE,
 	} kind;
 	struct rdma_conf conf;
 	uint32_t qpn;

@@ -66,8 +66,8 @@ other_qp(struct rdma_end *end)
 	return end->other;
 }
 
-static void
-invalidate(struct rdma_end *end)
+void
+rdma_end_window_invalidate(struct rdma_end *end)
 {
 	const struct rdmapmd_send_wr wr = { .wr_id = 1,
 					    .opcode = RDMAPMD_WR_LOCAL_INV,
@@ -97,7 +97,7 @@ rdma_end_window(struct rdma_end *end, enum rdma_window kind)
 	if (kind == RDMA_WINDOW_UNBOUND)
 		bind_1(end, 0);
 	else if (kind == RDMA_WINDOW_INVALIDATED)
-		invalidate(end);
+		rdma_end_window_invalidate(end);
 	else if (kind == RDMA_WINDOW_FREED)
 		rdma_end_window_free(end);
 	return key;
