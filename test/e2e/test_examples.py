@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs in examples/, as their first lines say to run them."""
+"""The programs in examples/, as their README.md and their first lines say to run them."""
 
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 
-PLUGIN = os.environ["RDMAPMD_PLUGIN"]
-EXAMPLES = os.path.join(os.environ["RDMAPMD_BUILD"], "examples")
+import pytest
+
+from daemon.softrnicd import Softrnicd, until
+from e2e import examples
+
+EAL = ("--no-huge", "-m256", "--no-pci")
 
 
 def run(name, *args, vdevs=("net_rnic0",), eal=()):
     """Exit code and output. Rounds are few: two busy threads share what CPUs there are."""
-    command = [os.path.join(EXAMPLES, name), "-d", PLUGIN, *(f"--vdev={vdev}" for vdev in vdevs), "--lcores=0@(0-1)",
-               "--no-huge", "-m256", "--no-pci", "--no-telemetry",
-               f"--file-prefix=rnic-{name}-{os.getpid()}", *eal, "--", *args]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    return done.returncode, done.stdout + done.stderr
+    return examples.execute([name, *(f"--vdev={vdev}" for vdev in vdevs), *EAL, *eal, "--", *args])
+
+
+@pytest.mark.parametrize("name", ["rdma_pingpong", "rdma_write", "rdma_events"])
+def test_as_its_readme_says(name):
+    examples.run_readme(name)
 
 
 def test_pingpong_between_two_queue_pairs():
@@ -70,8 +76,45 @@ def test_write_between_two_devices():
     assert "WRITE of 100008 bytes" in output and "the counter was 42 and is 84" in output, output
 
 
+def sleeps(process):
+    """Whether its first thread is asleep, rather than running or waiting for a CPU."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/stat", encoding="ascii") as stat:
+        return stat.read().rpartition(")")[2].split()[0] == "S"
+
+
+def test_events_sleeps_until_there_is_something_to_do():
+    code, output = run("rdma_events", "net_rnic0", "20")
+    assert code == 0, output
+    assert re.search(r"^20 messages received; woken \d+ times$", output, re.M), output
+    # For each message by the timer and by two completions, at most twice each; then by what the WRITE at the end does.
+    assert int(re.search(r"woken (\d+)", output)[1]) < 150, output
+
+
+def test_events_between_two_devices():
+    code, output = run("rdma_events", "net_rnic0", "5", "net_rnic1", vdevs=[f"net_rnic{i},wire=pair:cable" for i in range(2)])
+    assert code == 0 and "5 messages received" in output, output
+
+
+def test_events_ends_on_an_interrupt():
+    process = examples.start(["rdma_events", "--vdev=net_rnic0,wire=loop", *EAL, "--", "net_rnic0", "0"])
+    examples.wait_for(process, "^waiting")
+    until(lambda: sleeps(process), "sleep")
+    code, output = examples.finish(process, signal.SIGINT)
+    assert code == 0 and "messages received" in output, output
+
+
+def test_events_of_a_device_that_is_lost():
+    with Softrnicd(("name=a,wire=loop",)) as daemon:
+        process = examples.start(["rdma_events", f"--vdev={daemon.vdevs()[0]}", *EAL, "--", "net_rnic0", "0"])
+        examples.wait_for(process, "^waiting")
+        daemon.kill()
+        code, output = examples.finish(process)
+    assert code == 1, output
+    assert "event: local catastrophic error" in output and "the device is lost" in output, output
+
+
 def test_they_compile_out_of_the_tree():
-    """As somebody does who has copied one: with a compiler and pkg-config, and nothing of ours but headers and the library."""
+    """As somebody does who has copied one: with its Makefile, and nothing of ours but headers and the library."""
     build, source = os.environ["RDMAPMD_BUILD"], os.environ["RDMAPMD_SOURCE"]
     paths = [os.path.join(build, "meson-uninstalled"), os.environ.get("PKG_CONFIG_PATH", "")]
     environment = dict(os.environ, PKG_CONFIG_PATH=":".join(p for p in paths if p))
@@ -81,13 +124,13 @@ def test_they_compile_out_of_the_tree():
     ours = [flag for flag in shlex.split(flags.stdout) if source in flag or build in flag]
     assert "-lrdmapmd" in flags.stdout and all(flag.endswith("lib/rdmapmd") for flag in ours), flags.stdout
     # Who links with a library that has a sanitizer needs the same one.
-    link = [] if os.environ["RDMAPMD_SANITIZER"] == "none" else ["-c"]
-    for name in ("rdma_pingpong", "rdma_write"):
+    link = "" if os.environ["RDMAPMD_SANITIZER"] == "none" else " -fsyntax-only"
+    for name in examples.NAMES:
         with tempfile.TemporaryDirectory() as folder:
-            shutil.copy(os.path.join(source, "examples", name, "main.c"), folder)
-            done = subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-DALLOW_EXPERIMENTAL_API", *link, "-o", "program", "main.c",
-                                   *shlex.split(flags.stdout)], cwd=folder, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
+            copy = shutil.copytree(os.path.join(examples.FOLDER, name), os.path.join(folder, name))
+            done = subprocess.run(["make", f"CFLAGS=-Wall -Wextra -Werror{link}"], cwd=copy, env=environment,
+                                  capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_dumps_of_queue_entries():
@@ -108,7 +151,7 @@ def test_dumps_of_queue_entries():
 
 
 def test_examples_name_what_is_missing():
-    for name in ("rdma_pingpong", "rdma_write"):
+    for name in ("rdma_pingpong", "rdma_write", "rdma_events"):
         code, output = run(name, "net_rnic7")
         assert code == 1, output
         assert "No such device" in output, output

@@ -10,6 +10,8 @@ import tempfile
 
 import pytest
 
+from e2e import examples
+
 SOURCE, BUILD = os.environ["RDMAPMD_SOURCE"], os.environ["RDMAPMD_BUILD"]
 ROOT = os.geteuid() == 0
 # -Dsoftrnic=false has neither the daemon nor a device to run with.
@@ -70,6 +72,9 @@ class Tree:
         assert len(found) == 1, f"{name}: {found}"
         return found[0]
 
+    def example(self, name):
+        return os.path.dirname(self.find(f"rdmapmd/examples/{name}/Makefile"))
+
     def flags(self, *args):
         code, said = run("pkg-config", *args, "rdmapmd", env=self.env)
         assert code == 0, said
@@ -100,7 +105,12 @@ def test_everything_is_installed_and_nothing_else(tree):
     wanted |= {name for name in os.listdir(modules) if name.endswith(".py")}
     if SOFTRNIC:
         wanted |= {"softrnicd", "softrnicd.8"}
-    assert {os.path.basename(path) for path in files_below(tree.dest)} == wanted
+    installed = files_below(tree.dest)
+    sources = {path for path in installed if "/rdmapmd/examples/" in path}
+    assert {os.path.basename(path) for path in installed - sources} == wanted
+    # The examples are there to be copied, with all that their Makefiles name.
+    assert {path.rpartition("/rdmapmd/examples/")[2] for path in sources} == {
+        path for path in files_below(examples.FOLDER) if path.endswith((".c", ".h", "/Makefile", ".md"))}
     # Where DPDK looks for plugins by itself.
     code, said = run("cc", "-E", "-dM", "-include", "rte_config.h", "-xc", "/dev/null", *tree.flags("--cflags"))
     assert code == 0
@@ -157,9 +167,9 @@ def as_user(*command):
     return ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", *command)
 
 
-def build_example(tree, folder, target):
-    """A copy of the example, out of the tree, by its own Makefile."""
-    shutil.copytree(os.path.join(SOURCE, "examples", "rdma_pingpong"), folder, dirs_exist_ok=True)
+def build_example(tree, folder, target, name="rdma_pingpong"):
+    """A copy of the installed example, by its own Makefile."""
+    shutil.copytree(tree.example(name), folder, dirs_exist_ok=True)
     code, said = run("make", "-C", folder, target, "CFLAGS=-O2 -Werror", env=tree.env)
     assert code == 0, said
 
@@ -172,16 +182,31 @@ def run_example(tree, folder, program, *eal, **more):
                         "--no-pci", "--no-telemetry", "--", "net_rnic0", "100"), env=env)
 
 
-def test_an_example_builds_with_the_shared_library(tree, folder):
-    build_example(tree, folder, "shared")
-    code, said = run("ldd", os.path.join(folder, "rdma_pingpong"), env=dict(tree.env, LD_LIBRARY_PATH=tree.libdir))
-    assert code == 0 and f"librdmapmd.so.0 => {tree.libdir}" in os.path.normpath(said).replace("/./", "/"), said
+# One of them in every run; the others differ in what stands in their main.c, and e2e-examples compiles that.
+EACH = [pytest.param(name, marks=[] if name == "rdma_pingpong" else [pytest.mark.long]) for name in examples.NAMES]
 
 
-def test_an_example_builds_with_everything_linked_in(tree, folder):
-    build_example(tree, folder, "static")
-    code, said = run("ldd", os.path.join(folder, "rdma_pingpong-static"), env=tree.env)
-    assert code == 0 and "librdmapmd" not in said and "librte" not in said, said
+def programs(folder):
+    """What make has left there."""
+    return [path for path in glob.glob(os.path.join(folder, "*")) if os.path.isfile(path) and os.access(path, os.X_OK)]
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_an_example_builds_with_the_shared_library(tree, folder, name):
+    build_example(tree, folder, "shared", name)
+    assert os.path.join(folder, name) in programs(folder)
+    for program in programs(folder):
+        code, said = run("ldd", program, env=dict(tree.env, LD_LIBRARY_PATH=tree.libdir))
+        assert code == 0 and f"librdmapmd.so.0 => {tree.libdir}" in os.path.normpath(said).replace("/./", "/"), said
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_an_example_builds_with_everything_linked_in(tree, folder, name):
+    build_example(tree, folder, "static", name)
+    assert os.path.join(folder, name + "-static") in programs(folder)
+    for program in programs(folder):
+        code, said = run("ldd", program, env=tree.env)
+        assert code == 0 and "librdmapmd" not in said and "librte" not in said, said
 
 
 if SOFTRNIC:
@@ -198,7 +223,7 @@ if SOFTRNIC:
 
 
 def test_calls_need_the_word_that_they_are_experimental(tree, folder):
-    source = os.path.join(SOURCE, "examples", "rdma_pingpong", "main.c")
+    source = os.path.join(SOURCE, "examples", "rdma_write", "main.c")
     command = ["cc", "-Werror", "-o", os.path.join(folder, "program"), source, *tree.flags("--cflags", "--libs")]
     code, said = run(*command, env=tree.env)
     assert code != 0 and "not yet part of stable ABI" in said, said

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The programs in examples/ as their README.md say to run them, with what a test has to add."""
+
+import os
+import re
+import shlex
+import subprocess
+
+SOURCE, BUILD = os.environ["RDMAPMD_SOURCE"], os.environ["RDMAPMD_BUILD"]
+FOLDER = os.path.join(SOURCE, "examples")
+PLUGIN = os.environ["RDMAPMD_PLUGIN"]
+NAMES = sorted(name for name in os.listdir(FOLDER) if os.path.exists(os.path.join(FOLDER, name, "Makefile")))
+# A busy machine may be slow, and what has not come by then never does.
+PATIENCE = 600
+
+
+def readme(name):
+    """The commands of its block, `$ COMMAND`, each with the lines that it prints."""
+    with open(os.path.join(FOLDER, name, "README.md"), encoding="utf-8") as text:
+        block = re.search(r"^```\n(.*?)^```", text.read(), re.M | re.S)[1]
+    commands = []
+    for line in block.replace("\\\n", " ").splitlines():
+        if line.startswith("$ "):
+            commands.append((shlex.split(line[2:]), []))
+        else:
+            commands[-1][1].append(line)
+    assert commands[0] == (["make"], []), block
+    return commands[1:]
+
+
+def command(argv, unique=""):
+    """What is built here, of a command of a README; `unique` tells processes of a test apart that run side by side."""
+    at = argv.index("--")
+    lcores = [] if any(arg.startswith("--lcores") for arg in argv) else ["--lcores=0@(0-1)"]
+    return [os.path.join(BUILD, "examples", os.path.basename(argv[0])), "-d", PLUGIN, *argv[1:at], *lcores, "--no-telemetry",
+            f"--file-prefix=rnic-example{unique}-{os.getpid()}", *argv[at:]]
+
+
+def execute(argv):
+    """Exit code and output of a command as a README has it."""
+    done = subprocess.run(command(argv), capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def start(argv, unique="", **more):
+    """Behind it wait_for(), then finish()."""
+    return subprocess.Popen(command(argv, unique), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+
+
+def wait_for(process, pattern):
+    """All that it says, up to a line that has that."""
+    said = ""
+    for line in process.stdout:
+        said += line
+        if re.search(pattern, line):
+            return said
+    raise AssertionError(f"it ended without {pattern}:\n{said}")
+
+
+def finish(process, signal=None):
+    """Exit code and the rest of what it says."""
+    if signal is not None:
+        process.send_signal(signal)
+    said, _ = process.communicate(timeout=PATIENCE)
+    return process.returncode, said
+
+
+def says(lines, output):
+    """Whether those lines are there, in their order, whatever the numbers in them are."""
+    patterns = (re.sub(r"\d+(\\\.\d+)?", r"\\d+(\\.\\d+)?", re.escape(line)) for line in lines)
+    return re.search("^" + r"\n(.*\n)*?".join(patterns) + "$", output, re.M) is not None
+
+
+def run_readme(name):
+    """Of a README with one command: what it says when that has run."""
+    (argv, lines), = readme(name)
+    code, output = execute(argv)
+    assert code == 0 and says(lines, output), output
+    return output
