@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from daemon.softrnicd import Softrnicd, until
+from daemon.softrnicd import Softrnicd, ticks, until
 from e2e import examples
 
 EAL = ("--no-huge", "-m256", "--no-pci")
@@ -22,7 +22,7 @@ def run(name, *args, vdevs=("net_rnic0",), eal=()):
     return examples.execute([name, *(f"--vdev={vdev}" for vdev in vdevs), *EAL, *eal, "--", *args])
 
 
-@pytest.mark.parametrize("name", ["rdma_pingpong", "rdma_write", "rdma_events"])
+@pytest.mark.parametrize("name", ["rdma_pingpong", "rdma_write", "rdma_events", "rdma_srq"])
 def test_as_its_readme_says(name):
     examples.run_readme(name)
 
@@ -113,6 +113,24 @@ def test_events_of_a_device_that_is_lost():
     assert "event: local catastrophic error" in output and "the device is lost" in output, output
 
 
+def test_srq_returns_its_buffers():
+    """They are taken many times over, and no message is lost, doubled or out of order: else the program says so."""
+    code, output = run("rdma_srq", "net_rnic0", "3000", "net_rnic1", vdevs=[f"net_rnic{i},wire=pair:cable" for i in range(2)])
+    assert code == 0, output
+    found = re.search(r"^(\d+) messages of 64 clients, (\d+) of the busiest; 256 buffers, returned (\d+) times$", output, re.M)
+    # A buffer was taken ten times or more: they came back in at least as many turns as the whole pool has in it.
+    assert found and int(found[1]) == 3000 and int(found[2]) > 3000 // 64 and int(found[3]) >= 3000 // 256, output
+
+
+@pytest.mark.parametrize("name", ["rdma_srq"])
+def test_it_ends_on_an_interrupt(name):
+    process = examples.start([name, "--vdev=net_rnic0", *EAL, "--", "net_rnic0", "1000000000"])
+    # It runs when it is at its work, which takes CPU time; EAL's start takes less.
+    until(lambda: ticks(process.pid) > 30, "work")
+    code, output = examples.finish(process, signal.SIGINT)
+    assert code == 0, output
+
+
 def test_they_compile_out_of_the_tree():
     """As somebody does who has copied one: with its Makefile, and nothing of ours but headers and the library."""
     build, source = os.environ["RDMAPMD_BUILD"], os.environ["RDMAPMD_SOURCE"]
@@ -151,7 +169,7 @@ def test_dumps_of_queue_entries():
 
 
 def test_examples_name_what_is_missing():
-    for name in ("rdma_pingpong", "rdma_write", "rdma_events"):
+    for name in ("rdma_pingpong", "rdma_write", "rdma_events", "rdma_srq"):
         code, output = run(name, "net_rnic7")
         assert code == 1, output
         assert "No such device" in output, output
