@@ -12,7 +12,7 @@ import tempfile
 import pytest
 
 from daemon.softrnicd import Softrnicd, ticks, until
-from e2e import examples
+from e2e import captures, examples
 
 EAL = ("--no-huge", "-m256", "--no-pci")
 
@@ -120,6 +120,52 @@ def test_srq_returns_its_buffers():
     found = re.search(r"^(\d+) messages of 64 clients, (\d+) of the busiest; 256 buffers, returned (\d+) times$", output, re.M)
     # A buffer was taken ten times or more: they came back in at least as many turns as the whole pool has in it.
     assert found and int(found[1]) == 3000 and int(found[2]) > 3000 // 64 and int(found[3]) >= 3000 // 256, output
+
+
+@pytest.fixture(name="folder")
+def fixture_folder():
+    with tempfile.TemporaryDirectory(prefix="rnic-examples-") as folder:
+        yield folder
+
+
+def frames_for(*addresses):
+    """One each in turn, of all lengths, and others between them."""
+    payload = bytes(range(256)) * 6
+    return [(address + b"\2\0\0\0\0\x99\x88\xb5" + payload[:46 + 11 * i])
+            for i in range(100) for address in (addresses[i % len(addresses)], b"\2\0\0\0\0\x77")]
+
+
+def capture(folder, frames, *args):
+    """What raw_capture writes of those frames, and what it says."""
+    captures.write(f"{folder}/in.pcap", frames)
+    code, output = run("raw_capture", f"{folder}/out.pcap", *args,
+                       vdevs=[f"net_rnic0,wire=pcap,rx_pcap={folder}/in.pcap,mac=02:00:00:00:00:01"])
+    assert code == 0, output
+    assert captures.read(f"{folder}/out.pcap")[1] == sorted(captures.read(f"{folder}/out.pcap")[1])
+    return captures.read(f"{folder}/out.pcap")[0], output
+
+
+def test_raw_capture_has_the_frames_for_the_port(folder):
+    frames = frames_for(b"\2\0\0\0\0\1", b"\xff" * 6)
+    written, output = capture(folder, frames, "100")
+    assert written == frames[::2], output
+    (argv, lines), = examples.readme("raw_capture")
+    assert examples.says([line.replace("out.pcap", f"{folder}/out.pcap") for line in lines], output), output
+    assert argv[-2:] == ["out.pcap", "100"] and ",mac=02:00:00:00:00:01" in argv[1], argv
+
+
+def test_raw_capture_has_the_frames_for_other_addresses(folder):
+    frames = frames_for(b"\2\0\0\0\0\1", b"\2\0\0\0\0\x55")
+    written, output = capture(folder, frames, "150", "02:00:00:00:00:55", "02:00:00:00:00:77")
+    assert written == [frame for frame in frames if frame[5] != 1], output
+
+
+def test_raw_capture_ends_on_an_interrupt(folder):
+    process = examples.start(["raw_capture", "--vdev=net_rnic0", *EAL, "--", f"{folder}/out.pcap"])
+    examples.wait_for(process, "^receiving")
+    code, output = examples.finish(process, signal.SIGINT)
+    assert code == 0 and "0 frames in" in output, output
+    assert captures.read(f"{folder}/out.pcap") == ([], [])
 
 
 @pytest.mark.parametrize("name", ["rdma_srq"])
