@@ -88,7 +88,9 @@ invalidate(uint32_t key, unsigned int flags)
 	return (struct rdmapmd_send_wr){ .wr_id = 8,
 					 .opcode = RDMAPMD_WR_LOCAL_INV,
 					 .send_flags = (uint8_t)flags,
-					 .invalidate_rkey = key };
+					 .invalidate_rkey = key,
+					 /* not its own: what an earlier request has left there */
+					 .wr.bind_mw = { .length = 64, .rkey = 0x5a5a5a5a } };
 }
 
 /* ---- Bytes ---- */
