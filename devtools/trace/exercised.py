@@ -9,6 +9,7 @@ is filled from all logs that are named for it, and only by --write:
 
     exercised.py --write "Linux 6.1=run1.log" "Linux 6.1=run2.log"    a column from logs
     exercised.py --write --run "unit, device=unit device"      a column from what the programs of test suites do
+    exercised.py --write --add "our driver=run.log"            a log of one program more: it adds to its column
     exercised.py                                                      check the table
 
 --run has the embedded device of each test program say what it executes (devtools/trace/say.c). The check wants a row for each
@@ -94,9 +95,9 @@ def in_recording():
     return {command.name for command in commands.read(RECORDING)}
 
 
-def fill(table, column, found):
+def fill(table, column, found, add=False):
     for row in table.rows:
-        row[column] = "yes" if row["command"] in found else "no"
+        row[column] = "yes" if row["command"] in found or (add and row[column] == "yes") else "no"
 
 
 def compare(table, names):
@@ -154,7 +155,7 @@ def write(table, names, args):
                 raise Fail(f"{log}: no dumps of commands there")
             found.setdefault(column, set()).update(seen)
     for column, seen in found.items():
-        fill(table, column, seen)
+        fill(table, column, seen, args.add)
     table.write()
 
 
@@ -166,12 +167,13 @@ def check(args):
 
 
 def main():
-    parser = parser_of("exercised.py [--write] [--document FILE] [--build DIR] [--run COLUMN=SUITES] [COLUMN=LOG...]", __doc__)
+    parser = parser_of("exercised.py [--write] [--add] [--document FILE] [--build DIR] [--run COLUMN=SUITES] [COLUMN=LOG...]", __doc__)
     parser.add_argument("logs", metavar="COLUMN=LOG", nargs="*")
     parser.add_argument("--run", metavar="COLUMN=SUITES", action="append", default=[], help="test suites to run for a column")
+    parser.add_argument("--add", action="store_true", help="what a column has stays, and no command goes from it")
     parser.add_argument("--write", action="store_true", help="write what was found into the table")
     args = parser.parse_args()
-    if (args.logs or args.run) and not args.write:
+    if (args.logs or args.run or args.add) and not args.write:
         parser.error("logs are for --write")
     return judge("exercised.py", "commands", lambda: check(args))
 

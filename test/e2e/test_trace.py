@@ -282,6 +282,12 @@ def test_a_column_is_filled_from_a_log(tmp_path):
     for name, word in (("QUERY_SQ", "yes"), ("QUERY_RQ", "no"), ("NOP", "yes")):
         cells = lines_of(path, name)[1]
         assert cells == [*before[name][:3], word, *before[name][4:]]
+    # One log more takes nothing away.
+    more = written(tmp_path / "more", answer("QUERY_RQ", "00000000"))
+    assert run("trace/exercised.py", "--document", path, "--write", "--add", f"Linux 6.1={more}")[0] == 0
+    assert [lines_of(path, name)[1][3] for name in before] == ["yes", "yes", "yes"]
+    assert run("trace/exercised.py", "--document", path, "--write", f"Linux 6.1={more}")[0] == 0
+    assert [lines_of(path, name)[1][3] for name in before] == ["no", "yes", "no"]
     nothing = written(tmp_path / "nothing", "no command here\n")
     assert run("trace/exercised.py", "--document", path, "--write", f"Linux 6.1={nothing}")[0] == 2
     assert run("trace/exercised.py", "--document", path, "--write", f"Windows={log}")[0] == 2
