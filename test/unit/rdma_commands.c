@@ -301,27 +301,38 @@ rnic_neigh_down(struct rnic_dev *dev)
 	(void)dev;
 }
 
+uint8_t commands_own[16], commands_not_own[16];
+unsigned int commands_mac_changes;
+
+/* No other thread changes the table meanwhile: else an address may be answered for that is not there. */
+static void
+assert_table_is_locked(struct rnic_dev *dev)
+{
+	assert_int_equal(pthread_mutex_trylock(&dev->rdma->gids_lock), EBUSY);
+}
+
 void
 rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan, bool lazy)
 {
-	(void)dev;
-	(void)gid;
 	(void)vlan;
+	assert_table_is_locked(dev);
+	memcpy(commands_own, gid, sizeof(commands_own));
 	commands_neighbours += !lazy;
 }
 
 void
 rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan)
 {
-	(void)dev;
-	(void)gid;
 	(void)vlan;
+	assert_table_is_locked(dev);
+	memcpy(commands_not_own, gid, sizeof(commands_not_own));
 }
 
 void
 rnic_neigh_follow_mac(struct rnic_dev *dev)
 {
-	(void)dev;
+	assert_table_is_locked(dev);
+	commands_mac_changes++;
 }
 
 int
@@ -370,6 +381,7 @@ forget_commands(void)
 {
 	memset(commands, 0, sizeof(commands));
 	commands_count = commands_refused_at = commands_gid_changes = commands_neighbours = 0;
+	commands_mac_changes = 0;
 	commands_during = NULL;
 }
 

@@ -42,6 +42,9 @@ extern uint16_t commands_mtu;
 extern unsigned int commands_gid_changes;
 /* Addresses for which neighbours are asked and answered. */
 extern unsigned int commands_neighbours;
+/* What neighbours were told last: the address that is there, the one that is not, how often the MAC is another. */
+extern uint8_t commands_own[16], commands_not_own[16];
+extern unsigned int commands_mac_changes;
 
 /* A command that was executed: what it was, how long; its bytes. */
 const uint8_t *commands_expect(unsigned int index, enum rnic_cmd_opcode opcode, uint32_t bytes);

@@ -185,6 +185,46 @@ test_addresses_follow_the_mac(void **state)
 			   "00000211 22334466 00000102 00000000");
 }
 
+/* Whichever address the device does not take: all others are as they were, and nobody is told of the new MAC. */
+static void
+test_a_mac_that_an_address_does_not_take(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_ah_attr ah = { .dgid = second };
+	uint8_t own[16], was[6];
+	unsigned int i;
+	uint32_t index;
+
+	assert_int_equal(rnic_gids_setup(&world->dev), 0);
+	assert_int_equal(rnic_gid_add(&world->dev, &first, &index), 0);
+	assert_int_equal(rnic_gid_add(&world->dev, &second, &index), 0);
+	memcpy(own, commands_own, sizeof(own));
+	memcpy(was, world->dev.mac, sizeof(was));
+	world->dev.mac[5] = 0x66;
+	for (i = 0; i < 3; i++) {
+		commands_count = commands_gid_changes = 0;
+		commands_refused_at = i + 1;
+		assert_int_equal(world->dev.follow_mac(&world->dev), -EINVAL);
+		assert_int_equal(commands_count, 2 * i + 1);
+		/* The last that was set is the link-local one. */
+		if (i > 0)
+			rings_assert_bytes(commands[2 * i].in + 8,
+					   "00000000 00000000 fe800000 00000000 001122ff fe334455"
+					   "00000211 22334455 00000102 00000000");
+		assert_memory_equal(commands_own, own, sizeof(own));
+		assert_int_equal(commands_mac_changes, 0);
+		assert_int_equal(commands_gid_changes, 0);
+		assert_int_equal(rnic_gid_resolve(&world->dev, &ah, 0), 0);
+		assert_memory_equal(ah.dmac, was, sizeof(was));
+	}
+	/* It goes another time, and the link-local one that was is gone. */
+	commands_refused_at = 0;
+	assert_int_equal(world->dev.follow_mac(&world->dev), 0);
+	assert_int_equal(commands_mac_changes, 1);
+	assert_int_equal(commands_own[15], 0x66);
+	assert_int_equal(commands_not_own[15], 0x55);
+}
+
 static void
 test_own_addresses_are_resolved(void **state)
 {
@@ -236,6 +276,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_add_and_delete),
 	TEST(test_a_refused_address_is_not_there),
 	TEST(test_addresses_follow_the_mac),
+	TEST(test_a_mac_that_an_address_does_not_take),
 	TEST(test_own_addresses_are_resolved),
 	TEST(test_addresses_in_a_vlan),
 };

@@ -187,13 +187,13 @@ gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint16_t vlan, uint3
 		rc = -ENOSPC;
 	else
 		rc = gid_put(dev, *index, gid, vlan, command);
-	pthread_mutex_unlock(&rdma->gids_lock);
-	if (rc != 0)
-		return rc;
 	/* A port that has nothing but its link-local address is an Ethernet port's. */
-	rnic_neigh_add(dev, gid->raw, vlan, *index == RNIC_GID_LINK_LOCAL);
-	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
-	return 0;
+	if (rc == 0)
+		rnic_neigh_add(dev, gid->raw, vlan, *index == RNIC_GID_LINK_LOCAL);
+	pthread_mutex_unlock(&rdma->gids_lock);
+	if (rc == 0)
+		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
+	return rc;
 }
 
 int
@@ -228,12 +228,12 @@ rnic_gid_del(struct rnic_dev *dev, uint32_t index)
 		rc = -EBUSY;
 	else
 		rc = gid_clear(dev, index);
+	if (rc == 0)
+		rnic_neigh_del(dev, was.gid.raw, was.vlan_id);
 	pthread_mutex_unlock(&rdma->gids_lock);
-	if (rc != 0)
-		return rc;
-	rnic_neigh_del(dev, was.gid.raw, was.vlan_id);
-	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
-	return 0;
+	if (rc == 0)
+		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
+	return rc;
 }
 
 int
@@ -309,34 +309,64 @@ link_local(const uint8_t mac[6])
 				      0xff, 0xfe, mac[3], mac[4], mac[5] } };
 }
 
+/* Called with the lock held: an entry with that MAC; the first one of the table is what is made of it. */
+static int
+gid_follow(struct rnic_dev *dev, uint32_t index, const uint8_t mac[6])
+{
+	struct rdmapmd_gid_entry entry = dev->rdma->gids[index].entry;
+	int rc;
+
+	if (gid_same(&entry.gid, &no_gid))
+		return 0;
+	if (index == RNIC_GID_LINK_LOCAL)
+		entry.gid = link_local(mac);
+	memcpy(entry.mac, mac, sizeof(entry.mac));
+	rc = gid_set_entry(dev, index, &entry, rnic_cmd_exec);
+	if (rc == 0)
+		dev->rdma->gids[index].entry = entry;
+	return rc;
+}
+
+/* Called with the lock held: all of them, or, as far as the device can, none. */
+static int
+gids_follow(struct rnic_dev *dev, const uint8_t mac[6], const uint8_t was[6])
+{
+	const uint32_t count = rnic_gid_count(dev);
+	uint32_t i;
+	int rc = 0;
+
+	for (i = 0; i < count; i++) {
+		rc = gid_follow(dev, i, mac);
+		if (rc != 0)
+			break;
+	}
+	while (rc != 0 && i > 0)
+		(void)gid_follow(dev, --i, was);
+	return rc;
+}
+
 int
 rnic_gids_follow_mac(struct rnic_dev *dev)
 {
 	const union rdmapmd_gid own = link_local(dev->mac);
-	const uint32_t count = rnic_gid_count(dev);
 	struct rnic_rdma *rdma = dev->rdma;
-	union rdmapmd_gid was;
-	uint32_t i;
-	int rc = 0;
+	struct rdmapmd_gid_entry was;
+	int rc;
 
 	if (rdma == NULL || rdma->gids == NULL)
 		return 0;
 	pthread_mutex_lock(&rdma->gids_lock);
-	was = rdma->gids[RNIC_GID_LINK_LOCAL].entry.gid;
-	for (i = 0; i < count && rc == 0; i++) {
-		const struct rdmapmd_gid_entry entry = rdma->gids[i].entry;
-
-		if (!gid_same(&entry.gid, &no_gid))
-			rc = gid_put(dev, i, i == RNIC_GID_LINK_LOCAL ? &own : &entry.gid,
-				     entry.vlan_id, rnic_cmd_exec);
-	}
-	pthread_mutex_unlock(&rdma->gids_lock);
-	if (!gid_same(&was, &own)) {
-		rnic_neigh_del(dev, was.raw, 0);
+	was = rdma->gids[RNIC_GID_LINK_LOCAL].entry;
+	rc = gids_follow(dev, dev->mac, was.mac);
+	if (rc == 0 && !gid_same(&was.gid, &own)) {
+		rnic_neigh_del(dev, was.gid.raw, 0);
 		rnic_neigh_add(dev, own.raw, 0, true);
 	}
-	rnic_neigh_follow_mac(dev);
-	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
+	if (rc == 0)
+		rnic_neigh_follow_mac(dev);
+	pthread_mutex_unlock(&rdma->gids_lock);
+	if (rc == 0)
+		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
 	return rc;
 }
 

@@ -28,7 +28,7 @@ int rnic_gid_hold(struct rnic_dev *dev, uint32_t index);
 void rnic_gid_drop(struct rnic_dev *dev, uint32_t index);
 /* The MAC of an address: of the port's own, or by rnic_neigh_resolve(), whose errors it has. */
 int rnic_gid_resolve(struct rnic_dev *dev, struct rdmapmd_ah_attr *ah, uint32_t timeout_ms);
-/* The port's MAC has changed: so have its addresses. */
+/* The port's MAC has changed: so have its addresses; none of them, if the device does not take one. */
 int rnic_gids_follow_mac(struct rnic_dev *dev);
 /* Bring-up: RoCE is on, the table holds the port's link-local address, then those of devarg ip=. */
 int rnic_gids_setup(struct rnic_dev *dev);
