@@ -89,8 +89,10 @@ attr_fill(struct rdmapmd_qp *qp, const struct rdmapmd_qp_peer *peer,
 		rc = rdmapmd_port_query(qp->context, attr->port_num, &port);
 	if (rc != 0)
 		return rc;
-	attr->path_mtu =
-		peer->mtu != 0 && peer->mtu < port.active_mtu ? peer->mtu : port.active_mtu;
+	/* One that is none is not taken, and is named, by the change to RTR. */
+	attr->path_mtu = peer->mtu;
+	if (peer->mtu == 0 || (rdmapmd_mtu_bytes(peer->mtu) != 0 && peer->mtu > port.active_mtu))
+		attr->path_mtu = port.active_mtu;
 	attr->max_dest_rd_atomic =
 		value_or(opts->max_dest_rd_atomic, at_most(RD_ATOMIC, device.max_qp_rd_atom));
 	attr->max_rd_atomic =

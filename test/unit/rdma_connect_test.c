@@ -220,6 +220,25 @@ test_a_step_that_fails_leads_back(void **state)
 	connected(set, qp, &peer4, NULL);
 }
 
+/* One in bytes, say, is not taken for none. */
+static void
+test_an_mtu_of_the_peer_that_is_none(void **state)
+{
+	static const unsigned int mtus[] = { RDMAPMD_MTU_4096 + 1, 1024, UINT32_MAX };
+	struct fake_set *set = *state;
+	struct rdmapmd_qp *qp = new_qp(set, RDMAPMD_QPT_RC);
+	struct rdmapmd_qp_peer peer = peer4;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(mtus); i++) {
+		peer.mtu = (enum rdmapmd_mtu)mtus[i];
+		assert_int_equal(rdmapmd_qp_connect(qp, &peer, NULL), -EINVAL);
+		assert_int_equal(rdmapmd_qp_state(qp), RDMAPMD_QPS_RESET);
+	}
+	peer.mtu = RDMAPMD_MTU_4096;
+	assert_int_equal(connected(set, qp, &peer, NULL)->path_mtu, RDMAPMD_MTU_1024);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
 
 static const struct CMUnitTest tests[] = {
@@ -229,6 +248,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_where_the_path_begins),
 	TEST(test_which_queue_pairs_can_be),
 	TEST(test_a_step_that_fails_leads_back),
+	TEST(test_an_mtu_of_the_peer_that_is_none),
 };
 
 FAKE_MAIN("rdma_connect", tests)
