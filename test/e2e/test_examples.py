@@ -22,7 +22,7 @@ def run(name, *args, vdevs=("net_rnic0",), eal=()):
     return examples.execute([name, *(f"--vdev={vdev}" for vdev in vdevs), *EAL, *eal, "--", *args])
 
 
-@pytest.mark.parametrize("name", ["rdma_pingpong", "rdma_write", "rdma_events", "rdma_srq"])
+@pytest.mark.parametrize("name", ["rdma_pingpong", "rdma_write", "rdma_events", "rdma_srq", "kv_read"])
 def test_as_its_readme_says(name):
     examples.run_readme(name)
 
@@ -168,7 +168,31 @@ def test_raw_capture_ends_on_an_interrupt(folder):
     assert captures.read(f"{folder}/out.pcap") == ([], [])
 
 
-@pytest.mark.parametrize("name", ["rdma_srq"])
+def kv_read(*args, **how):
+    """What it has counted, and its exit code."""
+    code, output = run("kv_read", "net_rnic0", *args, **how)
+    found = re.search(r"^(\d+) found, (\d+) not there; (\d+) updates; (\d+) torn reads, repeated; (\d+) wrong$", output, re.M)
+    assert found, output
+    return dict(zip(("found", "missing", "updates", "torn", "wrong"), map(int, found.groups()))), code
+
+
+def test_kv_read_reads_what_is_torn_again():
+    """The same reads twice: with versions and checksum no value is wrong, without them as many are as would be torn."""
+    counts, code = kv_read("1000")
+    assert code == 0 and counts["wrong"] == 0 and counts["found"] + counts["missing"] == 1000, counts
+    assert counts["torn"] > 20 and counts["updates"] > 100 and counts["missing"] > 20, counts
+    counts, code = kv_read("1000", "unchecked")
+    assert code == 1 and counts["torn"] == 0 and counts["wrong"] > 20, counts
+
+
+@pytest.mark.skipif(os.environ["RDMAPMD_SANITIZER"] == "thread", reason="writer and device race on purpose")
+def test_kv_read_beside_a_writer_on_an_lcore_of_its_own():
+    counts, code = kv_read("500", "net_rnic1", vdevs=[f"net_rnic{i},wire=pair:cable" for i in range(2)],
+                           eal=["--lcores=0@(0-1),1@(0-1)"])
+    assert code == 0 and counts["wrong"] == 0 and counts["found"] + counts["missing"] == 500, counts
+
+
+@pytest.mark.parametrize("name", ["rdma_srq", "kv_read"])
 def test_it_ends_on_an_interrupt(name):
     process = examples.start([name, "--vdev=net_rnic0", *EAL, "--", "net_rnic0", "1000000000"])
     # It runs when it is at its work, which takes CPU time; EAL's start takes less.
@@ -215,7 +239,7 @@ def test_dumps_of_queue_entries():
 
 
 def test_examples_name_what_is_missing():
-    for name in ("rdma_pingpong", "rdma_write", "rdma_events", "rdma_srq"):
+    for name in ("rdma_pingpong", "rdma_write", "rdma_events", "rdma_srq", "kv_read"):
         code, output = run(name, "net_rnic7")
         assert code == 1, output
         assert "No such device" in output, output
