@@ -100,7 +100,7 @@ def test_everything_is_installed_and_nothing_else(tree):
     with open(os.path.join(SOURCE, "VERSION"), encoding="utf-8") as version:
         shared = "librdmapmd.so." + version.read().strip()
     wanted = headers | {"librdmapmd.a", "librdmapmd.so", "librdmapmd.so.0", shared, "librte_net_rnic.a", "librte_net_rnic.so",
-                        "rdmapmd.pc", "rdmapmd-libs.pc", "net_rnic.7", "rdmapmd-setup", "rdmapmd-setup.1"}
+                        "rdmapmd.pc", "rdmapmd-libs.pc", "net_rnic.7", "dpdk-test-rdma-perf", "rdmapmd-setup", "rdmapmd-setup.1"}
     modules = os.path.join(SOURCE, "app", "rdmapmd-setup", "rdmapmd_setup")
     wanted |= {name for name in os.listdir(modules) if name.endswith(".py")}
     if SOFTRNIC:

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * An end, between the files that it was cut into.
+ */
+#ifndef PERF_END_PRIVATE_H
+#define PERF_END_PRIVATE_H
+
+#include "end.h"
+
+/**
+ * What the device can do beside what is asked for; settles mtu, inline_size, out_reads, size_max. Before anything is made.
+ *
+ * @return 0; -EINVAL: it was said.
+ */
+int perf_end_check_limits(struct perf_end *end);
+
+/** Entries that the CQ of one worker has. */
+uint64_t perf_end_cqe(const struct perf_options *options);
+
+/** The capacities that a queue pair is created with. */
+struct rdmapmd_qp_cap perf_end_cap(const struct perf_end *end);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <rte_common.h>
+
+#include "layout.h"
+
+#define SLOTS_BYTES 65536u /* as many messages as this holds: memory that stays in the caches */
+#define SLOTS_MAX   256u
+#define SLOTS_LAT   2u /* one is compared while the other one is under way */
+#define SLOT_ALIGN  64u
+#define SIZE_FIRST  2u
+
+struct perf_layout
+perf_layout_of(const struct perf_options *options, uint32_t size)
+{
+	struct perf_layout layout = { .size = size };
+
+	if (options->transport == RDMAPMD_QPT_UD)
+		layout.head = RDMAPMD_GRH_BYTES;
+	layout.stride = RTE_ALIGN_CEIL((size_t)size + layout.head, SLOT_ALIGN);
+	layout.slots = SLOTS_LAT;
+	if (options->mode == PERF_BW) {
+		const size_t fit = RTE_MIN(SLOTS_BYTES / layout.stride, (size_t)SLOTS_MAX);
+
+		layout.slots = (uint32_t)RTE_MAX(fit, (size_t)1);
+	}
+	return layout;
+}
+
+uint32_t
+perf_layout_first(const struct perf_options *options)
+{
+	return options->all ? RTE_MIN(SIZE_FIRST, options->size) : options->size;
+}
+
+size_t
+perf_layout_half(const struct perf_options *options)
+{
+	uint64_t size;
+	size_t half = 0;
+
+	for (size = perf_layout_first(options); size <= options->size; size *= 2) {
+		const struct perf_layout layout = perf_layout_of(options, (uint32_t)size);
+
+		half = RTE_MAX(half, layout.stride * layout.slots);
+	}
+	return RTE_ALIGN_CEIL(half, (size_t)4096);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+#include "link.h"
+#include "say.h"
+#include "tcp.h"
+
+static const char *const types[] = {
+	[PERF_MESSAGE_HELLO] = "HELLO",	  [PERF_MESSAGE_ADDRESSES] = "ADDRESS",
+	[PERF_MESSAGE_BEGIN] = "BEGIN",	  [PERF_MESSAGE_SENT] = "SENT",
+	[PERF_MESSAGE_RESULT] = "RESULT",
+};
+
+int
+perf_link_open(struct perf_link *link, int fd)
+{
+	*link = (struct perf_link){ .fd = fd, .room = PERF_LINK_HEAD + PERF_LINK_BODY_MAX };
+	link->buffer = malloc(link->room + 1);
+	return link->buffer == NULL ? -ENOMEM : 0;
+}
+
+void
+perf_link_close(struct perf_link *link)
+{
+	if (link->buffer == NULL)
+		return;
+	close(link->fd);
+	free(link->buffer);
+	*link = (struct perf_link){ 0 };
+}
+
+static int
+gone(int rc)
+{
+	if (rc == -ETIMEDOUT)
+		return perf_fail(rc, "the other end does not answer");
+	return perf_fail(-EPIPE, "the other end has gone");
+}
+
+int
+perf_link_send(struct perf_link *link, enum perf_message_type type, const char *body)
+{
+	char head[PERF_LINK_HEAD + 1 + 8]; /* what a length of more digits would take */
+	int rc;
+
+	snprintf(head, sizeof(head), "RDMAPERF %03u %-8s %08zx\n", PERF_LINK_VERSION, types[type],
+		 strlen(body));
+	rc = perf_tcp_send(link->fd, head, PERF_LINK_HEAD);
+	if (rc == 0)
+		rc = perf_tcp_send(link->fd, body, strlen(body));
+	return rc == 0 ? 0 : gone(rc);
+}
+
+/* Who sends something else is another program, or another version of this one. */
+static int
+check_magic(const struct perf_link *link)
+{
+	const size_t n = link->have < 9 ? link->have : 9;
+	unsigned int version;
+
+	if (memcmp(link->buffer, "RDMAPERF ", n) != 0)
+		return perf_fail(
+			-EPROTO,
+			"the other end is not " PERF_PROGRAM ": for ibv_*_pingpong give "
+			"--exchange=pingpong; perftest's programs speak with each other alone");
+	if (link->have < 12 ||
+	    (sscanf(link->buffer + 9, "%3u", &version) == 1 && version == PERF_LINK_VERSION))
+		return 0;
+	return perf_fail(
+		-EPROTO,
+		"the other end speaks version %.3s, this one version %03u: install the same " PERF_PROGRAM
+		" at both ends",
+		link->buffer + 9, PERF_LINK_VERSION);
+}
+
+/* What the head says, all of which is there. */
+static int
+parse_head(const struct perf_link *link, enum perf_message_type *type, size_t *length)
+{
+	char name[9];
+	unsigned int i;
+
+	if (sscanf(link->buffer + 13, "%8s %8zx", name, length) != 2 ||
+	    *length > PERF_LINK_BODY_MAX)
+		return perf_fail(-EPROTO, "the other end sends what is no message");
+	for (i = 0; i < PERF_MESSAGE_TYPES; i++)
+		if (strcmp(types[i], name) == 0) {
+			*type = i;
+			return 0;
+		}
+	return perf_fail(-EPROTO, "the other end sends an unknown message");
+}
+
+/* More of the next message: 1, 0 nothing has come, or an error. */
+static int
+take_bytes(struct perf_link *link, size_t wanted)
+{
+	ssize_t n = recv(link->fd, link->buffer + link->have, wanted - link->have, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return gone(-EPIPE);
+	link->have += (size_t)n;
+	return 1;
+}
+
+int
+perf_link_poll(struct perf_link *link, struct perf_message *message)
+{
+	size_t length = 0;
+	int rc;
+
+	for (;;) {
+		if (link->have >= PERF_LINK_HEAD) {
+			link->buffer[link->have] = '\0';
+			rc = parse_head(link, &message->type, &length);
+			if (rc != 0)
+				return rc;
+			if (link->have == PERF_LINK_HEAD + length)
+				break;
+		}
+		rc = take_bytes(link, PERF_LINK_HEAD + length);
+		if (rc > 0)
+			rc = check_magic(link) == 0 ? 1 : -EPROTO;
+		if (rc <= 0)
+			return rc;
+	}
+	message->body = link->buffer + PERF_LINK_HEAD;
+	message->length = length;
+	link->have = 0;
+	return 1;
+}
+
+int
+perf_link_wait(struct perf_link *link, enum perf_message_type type, struct perf_message *message)
+{
+	struct pollfd ready = { .fd = link->fd, .events = POLLIN };
+	int rc, interrupted_ms = 0;
+
+	while ((rc = perf_link_poll(link, message)) == 0) {
+		if (perf_interrupted() && (interrupted_ms += PERF_TCP_TICK_MS) > PERF_INTERRUPT_MS)
+			return -EINTR;
+		poll(&ready, 1, PERF_TCP_TICK_MS);
+	}
+	if (rc < 0)
+		return rc;
+	if (message->type != type)
+		return perf_fail(-EPROTO, "the other end sends %s where %s is to come",
+				 types[message->type], types[type]);
+	return 0;
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+
+#include "bandwidth.h"
+#include "exchange.h"
+#include "interrupt.h"
+#include "json.h"
+#include "latency.h"
+#include "lcores.h"
+#include "phase.h"
+#include "pingpong.h"
+#include "plot.h"
+#include "request.h"
+#include "say.h"
+#include "side.h"
+#include "tcp.h"
+#include "verify.h"
+
+#define WARM_UP_MAX   128u /* messages of a queue pair */
+#define WARM_UP_BYTES (1u << 20)
+#define BUSY_PERCENT  90 /* of its CPU that a polling thread should have had */
+
+/* ---- Meeting the other end ---- */
+
+static void
+say_waiting(FILE *out)
+{
+	fputs("\n************************************\n"
+	      "* Waiting for client to connect... *\n"
+	      "************************************\n",
+	      out);
+	fflush(out);
+}
+
+/* Over a stream that is there. */
+static int
+meet_native(struct perf_side *side, int fd)
+{
+	int rc = perf_link_open(&side->link, fd);
+
+	if (rc != 0) {
+		close(fd);
+		return perf_fail(rc, "no memory");
+	}
+	rc = perf_exchange_hello(&side->link, side->options);
+	if (rc == 0)
+		rc = perf_exchange_addresses(&side->link, &side->end);
+	return rc == 0 ? perf_end_connect(&side->end) : rc;
+}
+
+static int
+meet(struct perf_side *side)
+{
+	int rc = 0, fd = side->fd;
+
+	if (fd < 0 && side->client) {
+		rc = perf_tcp_connect(side->options->host, side->options->port, &fd);
+	} else if (fd < 0) {
+		say_waiting(side->out);
+		rc = perf_tcp_accept(side->options->port, &fd);
+	}
+	if (rc != 0)
+		return rc;
+	if (side->options->exchange == PERF_NATIVE)
+		return meet_native(side, fd);
+	rc = perf_pingpong_meet(&side->end, fd);
+	close(fd);
+	return rc;
+}
+
+static void
+print_head(struct perf_side *side)
+{
+	uint32_t i;
+
+	side->info = (struct perf_test_info){
+		.device = side->end.device,
+		.requester = side->end.requests,
+		.responder = side->end.receives,
+		.mtu = side->end.mtu,
+		.inline_size = side->end.inline_size,
+		.out_reads = side->end.out_reads,
+	};
+	if (side->out == NULL)
+		return;
+	perf_report_head(side->out, side->options, &side->info);
+	for (i = 0; i < 2 * side->options->qps; i++) {
+		const struct perf_queue *queue = &side->end.queues[i % side->options->qps];
+		const bool local = i < side->options->qps;
+		const struct perf_address address =
+			local ? perf_end_address(&side->end, queue)
+			      : perf_end_peer_address(&side->end, queue);
+
+		perf_report_address(side->out, side->options, local ? "local" : "remote", &address);
+	}
+	perf_report_line(side->out);
+	perf_report_titles(side->out, side->options);
+	fflush(side->out);
+}
+
+/* ---- A phase ---- */
+
+struct bandwidth_run {
+	struct perf_phase *phase;
+	struct perf_flows *flows[PERF_LCORES_MAX];
+};
+
+static void
+run_worker(void *arg, uint32_t worker)
+{
+	struct bandwidth_run *run = arg;
+
+	perf_bandwidth_run(run->phase, &run->phase->end->workers[worker], run->flows[worker]);
+}
+
+static uint64_t
+thread_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Who polls should have had its CPU to itself. */
+static void
+say_if_busy(const struct perf_phase *phase, uint64_t cpu_ns, uint64_t ticks)
+{
+	const double wall_ns = (double)ticks * 1e9 / (double)rte_get_timer_hz();
+
+	if (phase->warm_up || phase->end->options->events || wall_ns <= 0 ||
+	    (double)cpu_ns * 100 >= wall_ns * BUSY_PERCENT)
+		return;
+	perf_say("%s: the machine was busy: the thread that polls has had %.0f %% of its CPU",
+		 phase->end->device, (double)cpu_ns * 100 / wall_ns);
+}
+
+/* Whether this end has nothing to do in a phase but to wait. */
+static bool
+is_passive(const struct perf_end *end)
+{
+	if (end->requests || end->receives)
+		return false;
+	return end->options->mode == PERF_BW || perf_op_fetches(end->options->op);
+}
+
+static int
+run_bandwidth(struct perf_side *side, struct bandwidth_run *run)
+{
+	return perf_lcores_run(side->first_lcore, side->options->lcores, run_worker, run);
+}
+
+/* Begin, run, and know what the other end has sent. */
+static int
+run_phase(struct perf_side *side, struct perf_phase *phase, struct bandwidth_run *run)
+{
+	const uint64_t cpu = thread_cpu_ns();
+	uint64_t start;
+	int rc = perf_exchange_begin(&side->link);
+
+	if (rc != 0)
+		return rc;
+	start = rte_get_timer_cycles();
+	if (side->options->duration > 0 && !phase->warm_up)
+		phase->deadline = start + side->options->duration * rte_get_timer_hz();
+	if (is_passive(phase->end))
+		return perf_phase_wait_sent(phase);
+	if (side->options->mode == PERF_LAT)
+		perf_latency_run(phase);
+	else
+		rc = run_bandwidth(side, run);
+	if (rc == 0)
+		rc = perf_phase_error(phase);
+	say_if_busy(phase, thread_cpu_ns() - cpu, rte_get_timer_cycles() - start);
+	if (rc == 0 && (!phase->end->requests || side->options->bidirectional))
+		rc = perf_phase_wait_sent(phase);
+	return rc;
+}
+
+static int
+prepare_phase(struct perf_phase *phase, struct bandwidth_run *run)
+{
+	uint32_t i;
+	int rc = 0;
+
+	perf_request_prepare(phase);
+	if (phase->end->options->mode == PERF_LAT)
+		return perf_latency_prepare(phase);
+	for (i = 0; rc == 0 && i < phase->end->options->lcores; i++)
+		rc = perf_bandwidth_prepare(phase, &phase->end->workers[i], &run->flows[i]);
+	return rc;
+}
+
+/* What the workers have done, together: from the first one's start to the last one's end. */
+static struct perf_verdict
+sum_up(const struct perf_phase *phase)
+{
+	struct perf_verdict verdict = { .interrupted = perf_interrupted() };
+	const double hz = (double)rte_get_timer_hz();
+	uint64_t start = UINT64_MAX, end = 0;
+	uint32_t i;
+
+	for (i = 0; i < phase->end->options->lcores; i++) {
+		const struct perf_outcome *outcome = &phase->outcomes[i];
+
+		verdict.iters += outcome->sent;
+		verdict.received += outcome->received;
+		verdict.lost += outcome->lost;
+		verdict.wrong += outcome->wrong;
+		verdict.peak_bytes += perf_result_peak(&outcome->times, hz) * phase->layout.size;
+		start = RTE_MIN(start, outcome->start);
+		end = RTE_MAX(end, outcome->end);
+	}
+	verdict.seconds = end > start ? (double)(end - start) / hz : 0;
+	return verdict;
+}
+
+/* ---- What comes of it ---- */
+
+static void
+bandwidth_result(const struct perf_end *end, const struct perf_verdict *own,
+		 const struct perf_verdict *other, struct perf_result *result)
+{
+	struct perf_result back = { .size = result->size,
+				    .iters = other->iters,
+				    .seconds = other->seconds };
+
+	/* Who only receives measures what comes. */
+	result->iters = end->requests ? own->iters : own->received;
+	result->seconds = own->seconds;
+	result->peak_bytes = own->peak_bytes;
+	perf_result_bandwidth(result);
+	if (!end->options->bidirectional)
+		return;
+	perf_result_bandwidth(&back);
+	result->peak_bytes += other->peak_bytes;
+	result->average_bytes += back.average_bytes;
+	result->rate += back.rate;
+}
+
+static void
+latency_result(struct perf_phase *phase, const struct perf_verdict *own, struct perf_result *result)
+{
+	const bool fetch = perf_op_fetches(phase->end->options->op);
+	const double tick_us = 1e6 / (double)rte_get_timer_hz() / (fetch ? 1 : 2);
+
+	result->iters = own->iters;
+	result->seconds = own->seconds;
+	perf_result_latency(result, phase->samples, phase->nsamples, tick_us);
+	if (own->iters > 0 && own->seconds > 0) {
+		result->average_us = own->seconds * 1e6 / (double)own->iters / (fetch ? 1 : 2);
+		result->tps = (double)own->iters / own->seconds;
+	}
+}
+
+/* perftest's ends that only answer have no row of their own. */
+static bool
+has_row(const struct perf_end *end)
+{
+	return !is_passive(end);
+}
+
+static int
+judge(const struct perf_side *side, const struct perf_verdict *own,
+      const struct perf_verdict *other)
+{
+	if (own->lost > 0)
+		perf_say("%s: %" PRIu64 " of %" PRIu64
+			 " messages were lost, and what came was not compared",
+			 side->end.device, own->lost, own->lost + own->received);
+	if (other->lost > 0 && side->out != NULL)
+		perf_say("%s: %" PRIu64 " of %" PRIu64 " messages did not arrive", side->end.device,
+			 other->lost, other->lost + other->received);
+	if (own->wrong > 0 || other->wrong > 0)
+		return perf_fail(-EBADMSG, "%s: --verify has found wrong data at %s end",
+				 side->end.device, own->wrong > 0 ? "this" : "the other");
+	if (perf_interrupted())
+		return -EINTR;
+	if (other->interrupted)
+		return perf_fail(-ECONNABORTED, "the other end was interrupted");
+	return 0;
+}
+
+static void
+take_result(struct perf_side *side, struct perf_phase *phase, const struct perf_verdict *own,
+	    const struct perf_verdict *other)
+{
+	struct perf_result *result = &side->results[side->nresults];
+
+	*result =
+		(struct perf_result){ .size = phase->layout.size, .lost = own->lost + other->lost };
+	if (side->options->mode == PERF_BW)
+		bandwidth_result(&side->end, own, other, result);
+	else
+		latency_result(phase, own, result);
+	if (!has_row(&side->end) || result->iters == 0)
+		return;
+	side->nresults++;
+	perf_progress(NULL);
+	if (side->out != NULL) {
+		perf_report_row(side->out, side->options, result);
+		fflush(side->out);
+	}
+}
+
+/* ---- Sizes ---- */
+
+static int
+phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_layout *layout,
+	 uint64_t iters, bool warm_up)
+{
+	struct bandwidth_run run = { .phase = phase };
+	struct perf_verdict own, other;
+	uint32_t i;
+	int rc = perf_phase_open(phase, &side->end, &side->link, layout, iters, warm_up);
+
+	if (rc == 0)
+		rc = prepare_phase(phase, &run);
+	if (rc == 0)
+		rc = run_phase(side, phase, &run);
+	for (i = 0; i < PERF_LCORES_MAX; i++)
+		free(run.flows[i]);
+	own = sum_up(phase);
+	if (rc == 0 && side->options->verify && side->options->mode == PERF_BW)
+		own.wrong += perf_verify_phase(phase);
+	if (rc == 0)
+		rc = perf_exchange_verdict(&side->link, &own, &other);
+	if (rc == -EINTR)
+		memset(&other, 0, sizeof(other));
+	if ((rc == 0 || rc == -EINTR) && !warm_up)
+		take_result(side, phase, &own, &other);
+	if (rc == 0)
+		rc = judge(side, &own, &other);
+	/* Receives of what was lost are still there. */
+	if (rc == 0 && (own.lost > 0 || other.lost > 0))
+		rc = perf_end_reconnect(&side->end);
+	perf_phase_close(phase);
+	return rc;
+}
+
+static uint64_t
+warm_up_iters(const struct perf_options *o, uint32_t size)
+{
+	const uint32_t n = RTE_MIN(WARM_UP_BYTES / size, WARM_UP_MAX);
+
+	/* Whole lists. */
+	return RTE_MAX(n / o->post_list, 1u) * o->post_list;
+}
+
+static int
+run_sizes(struct perf_side *side)
+{
+	const struct perf_options *o = side->options;
+	struct perf_phase phase = { 0 };
+	uint64_t size;
+	int rc = 0;
+
+	for (size = RTE_MIN(perf_layout_first(o), side->end.size_max);
+	     rc == 0 && size <= side->end.size_max; size *= 2) {
+		const struct perf_layout layout = perf_layout_of(o, (uint32_t)size);
+
+		rc = phase_of(side, &phase, &layout, warm_up_iters(o, layout.size), true);
+		if (rc == 0)
+			rc = phase_of(side, &phase, &layout,
+				      o->duration > 0 ? PERF_UNTIL_STOPPED : o->iters, false);
+	}
+	perf_progress(NULL);
+	return rc;
+}
+
+/* The traffic of ibv_*_pingpong. */
+static int
+run_pingpong(struct perf_side *side)
+{
+	struct perf_result *result = &side->results[0];
+	int rc = perf_pingpong_run(&side->end, result);
+
+	if (result->iters == 0)
+		return rc;
+	side->nresults = 1;
+	perf_report_row(side->out, side->options, result);
+	perf_pingpong_report(side->out, result);
+	return rc;
+}
+
+/* ---- Files ---- */
+
+typedef void (*write_report_t)(FILE *out, const struct perf_options *options,
+			       const struct perf_test_info *info, const struct perf_result *results,
+			       uint32_t n);
+
+static int
+write_file(const struct perf_side *side, const char *path, write_report_t write_report)
+{
+	FILE *file = fopen(path, "w");
+	int rc;
+
+	if (file == NULL)
+		return perf_fail(-errno, "cannot write %s: %s", path, strerror(errno));
+	write_report(file, side->options, &side->info, side->results, side->nresults);
+	rc = ferror(file) ? -EIO : 0;
+	if (fclose(file) != 0 || rc != 0)
+		return perf_fail(-EIO, "cannot write %s: %s", path, strerror(errno));
+	return 0;
+}
+
+/* What was measured so far, however it ended. */
+static int
+write_files(const struct perf_side *side)
+{
+	int rc = 0;
+
+	if (side->out == NULL)
+		return 0;
+	if (side->options->json_file != NULL)
+		rc = write_file(side, side->options->json_file, perf_json_write);
+	if (side->options->plot_file != NULL && rc == 0)
+		rc = write_file(side, side->options->plot_file, perf_plot_write);
+	return rc;
+}
+
+static int
+run_and_report(struct perf_side *side)
+{
+	int rc, rc_files;
+
+	print_head(side);
+	rc = side->options->exchange == PERF_NATIVE ? run_sizes(side) : run_pingpong(side);
+	if (side->out != NULL)
+		perf_report_line(side->out);
+	rc_files = write_files(side);
+	return rc == 0 ? rc_files : rc;
+}
+
+int
+perf_side_run(struct perf_side *side)
+{
+	int rc = perf_end_open(&side->end, side->options, side->client, side->device), rc_close;
+
+	if (rc == 0)
+		rc = meet(side);
+	if (rc == 0)
+		rc = run_and_report(side);
+	/* The other end learns at once that this one has gone. */
+	perf_link_close(&side->link);
+	rc_close = perf_end_close(&side->end);
+	return rc == 0 ? rc_close : rc;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+#include "say.h"
+#include "tcp.h"
+
+/* A host that has died says nothing: it is asked each second, and has gone after three. */
+static void
+keep_alive(int fd)
+{
+	const int on = 1, idle_s = 1, interval_s = 1, probes = 3;
+
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
+/* Until the descriptor is ready: 0, -ETIMEDOUT, -EINTR. */
+static int
+wait_for(int fd, short events, int timeout_ms)
+{
+	struct pollfd ready = { .fd = fd, .events = events };
+	int waited = 0;
+
+	while (!perf_interrupted()) {
+		if (poll(&ready, 1, PERF_TCP_TICK_MS) > 0)
+			return 0;
+		waited += PERF_TCP_TICK_MS;
+		if (timeout_ms >= 0 && waited >= timeout_ms)
+			return -ETIMEDOUT;
+	}
+	return -EINTR;
+}
+
+/* ---- The server ---- */
+
+static int
+bind_to(int family, uint16_t port)
+{
+	const int on = 1, off = 0;
+	struct sockaddr_in6 any6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int rc, fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	rc = family == AF_INET6 ? bind(fd, (struct sockaddr *)&any6, sizeof(any6))
+				: bind(fd, (struct sockaddr *)&any4, sizeof(any4));
+	if (rc == 0 && listen(fd, 1) == 0)
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+int
+perf_tcp_accept(uint16_t port, int *fd)
+{
+	int rc, listener = bind_to(AF_INET6, port);
+
+	if (listener == -EAFNOSUPPORT || listener == -EADDRNOTAVAIL)
+		listener = bind_to(AF_INET, port);
+	if (listener == -EADDRINUSE)
+		return perf_fail(
+			listener,
+			"TCP port %u is taken, maybe by perftest or ibv_*_pingpong, which use "
+			"18515 as well: give both ends another one by --port (-p)",
+			port);
+	if (listener < 0)
+		return perf_fail(listener, "cannot listen to TCP port %u: %s", port,
+				 strerror(-listener));
+	rc = wait_for(listener, POLLIN, -1);
+	if (rc == 0) {
+		*fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (*fd < 0)
+			rc = perf_fail(-errno, "accept: %s", strerror(errno));
+		else
+			keep_alive(*fd);
+	}
+	close(listener);
+	return rc;
+}
+
+/* ---- The client ---- */
+
+static int
+connect_one(const struct addrinfo *address)
+{
+	int rc, error = 0,
+		fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t length = sizeof(error);
+
+	if (fd < 0)
+		return -errno;
+	rc = connect(fd, address->ai_addr, address->ai_addrlen) == 0 ? 0 : -errno;
+	if (rc == -EINPROGRESS) {
+		rc = wait_for(fd, POLLOUT, PERF_TCP_PATIENCE_MS);
+		if (rc == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0)
+			rc = -error;
+	}
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+int
+perf_tcp_connect(const char *host, uint16_t port, int *fd)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list, *address;
+	char service[8];
+	int rc;
+
+	snprintf(service, sizeof(service), "%u", port);
+	rc = getaddrinfo(host, service, &hints, &list);
+	if (rc != 0)
+		return perf_fail(-EINVAL, "%s: %s", host, gai_strerror(rc));
+	rc = -ENOENT;
+	for (address = list; address != NULL && rc < 0; address = address->ai_next)
+		rc = connect_one(address);
+	freeaddrinfo(list);
+	if (rc < 0)
+		return perf_fail(
+			rc,
+			"cannot connect to %s, TCP port %u: %s (is the server started, with the "
+			"same --port?)",
+			host, port, strerror(-rc));
+	*fd = rc;
+	keep_alive(*fd);
+	return 0;
+}
+
+/* ---- Both ---- */
+
+int
+perf_tcp_send(int fd, const void *data, size_t bytes)
+{
+	const char *from = data;
+	ssize_t n;
+
+	while (bytes > 0) {
+		n = send(fd, from, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EAGAIN) {
+			/* What has begun is brought to its end, Ctrl-C or not. */
+			struct pollfd ready = { .fd = fd, .events = POLLOUT };
+
+			if (poll(&ready, 1, PERF_TCP_PATIENCE_MS) == 0)
+				return -ETIMEDOUT;
+			continue;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -EPIPE;
+		from += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+int
+perf_tcp_receive(int fd, void *data, size_t bytes, int timeout_ms)
+{
+	char *to = data;
+	ssize_t n;
+	int rc;
+
+	while (bytes > 0) {
+		rc = wait_for(fd, POLLIN, timeout_ms);
+		if (rc != 0)
+			return rc;
+		n = recv(fd, to, bytes, MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n <= 0)
+			return -EPIPE;
+		to += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}

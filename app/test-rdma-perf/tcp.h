@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * The TCP connection beside the queue pairs.
+ */
+#ifndef PERF_TCP_H
+#define PERF_TCP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** All that may happen between two looks at whether Ctrl-C was pressed, in milliseconds. */
+#define PERF_TCP_TICK_MS 100
+/** How long the other end may say nothing where it has to, in milliseconds. */
+#define PERF_TCP_PATIENCE_MS 4000
+
+/**
+ * Wait for one client.
+ *
+ * @param port TCP's.
+ * @param fd   Out: the connection, which does not block.
+ * @return 0; -EADDRINUSE, -EINTR (Ctrl-C), another error: it was said.
+ */
+int perf_tcp_accept(uint16_t port, int *fd);
+
+/**
+ * Connect to a server.
+ *
+ * @param host A name or an address.
+ * @param port TCP's.
+ * @param fd   Out: the connection, which does not block.
+ * @return 0; an error: it was said.
+ */
+int perf_tcp_connect(const char *host, uint16_t port, int *fd);
+
+/**
+ * Send all of it.
+ *
+ * @return 0; -EPIPE the other end has gone; -ETIMEDOUT it does not read. Nothing was said.
+ */
+int perf_tcp_send(int fd, const void *data, size_t bytes);
+
+/**
+ * Receive all of it.
+ *
+ * @param fd         The connection.
+ * @param data       Out.
+ * @param bytes      How many.
+ * @param timeout_ms Of silence; -1: for ever.
+ * @return 0; -EPIPE the other end has gone; -ETIMEDOUT; -EINTR (Ctrl-C). Nothing was said.
+ */
+int perf_tcp_receive(int fd, void *data, size_t bytes, int timeout_ms);
+
+#endif

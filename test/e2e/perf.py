@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""dpdk-test-rdma-perf: to start it, and to read its table."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+
+PLUGIN = os.environ["RDMAPMD_PLUGIN"]
+PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "app", "test-rdma-perf", "dpdk-test-rdma-perf")
+# Results, never rates: two busy threads share what CPUs there are, and a busy machine is no lost packet.
+PATIENT = ("-u", "18")
+PAIR = tuple(f"net_rnic{i},wire=pair:cable" for i in range(2))
+NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+ROWS = {
+    "bw": re.compile(rf"^ (\d+) +(\d+) +{NUMBER} +{NUMBER}\s+{NUMBER}$", re.M),
+    "lat": re.compile(rf"^ (\d+) +(\d+) +(?:{NUMBER}\s+){{6}}{NUMBER} *$", re.M),
+    "lat -D": re.compile(rf"^ (\d+) +(\d+) +{NUMBER} +{NUMBER} *$", re.M),
+}
+EAL_NOISE = re.compile(r"^(EAL|TELEMETRY|rdmapmd): ")
+
+
+def command(*args, vdevs=("net_rnic0",), lcores="0@(0-1)", eal=()):
+    return [PROGRAM, "-d", PLUGIN, *(f"--vdev={vdev}" for vdev in vdevs), f"--lcores={lcores}", "--no-huge", "-m", "256",
+            "--no-pci", "--no-telemetry", f"--file-prefix=perf-{os.getpid()}-{next(COUNTER)}", *eal, "--", *args]
+
+
+def counter():
+    number = 0
+    while True:
+        yield number
+        number += 1
+
+
+COUNTER = counter()
+
+
+class Done:
+    """A run that has ended: its exit code, its table, its messages."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __str__(self):
+        return f"exit code {self.code}\n{self.out}\n{self.err}"
+
+    def rows(self, kind="bw"):
+        """(bytes, iterations) of each row."""
+        return [(int(size), int(iters)) for size, iters in ROWS[kind].findall(self.out)]
+
+    def messages(self):
+        """What the program has said, without what depends on the machine."""
+        lines = [line for line in self.err.splitlines() if line.startswith("dpdk-test-rdma-perf: ")]
+        return [line for line in lines if "the machine was busy" not in line]
+
+
+def run(*args, within=(), **how):
+    done = subprocess.run([*within, *command(*args, **how)], capture_output=True, text=True, timeout=300, check=False)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def loopback(*args, **how):
+    return run("--loopback", *PATIENT, *args, **how)
+
+
+class Running:
+    """A run that goes on. Use as a context."""
+
+    def __init__(self, *args, within=(), **how):
+        # A group of its own: a signal to it is what Ctrl-C is to a terminal's.
+        self.process = subprocess.Popen([*within, *command(*args, **how)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, start_new_session=True)
+
+    def wait_for(self, text):
+        """Until a line of stdout has it."""
+        seen = ""
+        for line in self.process.stdout:
+            seen += line
+            if text in line:
+                return seen
+        raise AssertionError(f"no {text!r} in {seen}\n{self.process.stderr.read()}")
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self, timeout=300):
+        out, err = self.process.communicate(timeout=timeout)
+        return Done(self.process.returncode, out, err)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
+
+def free_port():
+    """A TCP port that nobody has now, in the range that the system gives to nobody by itself."""
+    for port in range(20000 + os.getpid() % 5000, 32000):
+        with socket.socket(socket.AF_INET6) as probe:
+            try:
+                probe.bind(("::", port))
+                return port
+            except OSError:
+                continue
+    raise AssertionError("no TCP port is free")

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""dpdk-test-rdma-perf with both ends in one process: each operation, option and refusal; that --verify finds what is wrong."""
+
+import itertools
+import subprocess
+
+import pytest
+
+from e2e.perf import PAIR, PROGRAM, loopback, run
+
+OPS = ("write", "write_imm", "send", "read", "fetch_add", "cmp_swap")
+ATOMICS = ("fetch_add", "cmp_swap")
+FEW = ("-n", "20")
+
+
+def check(done, rows, kind="bw"):
+    assert done.code == 0, done
+    assert done.rows(kind) == rows, done
+    assert done.messages() == [], done
+
+
+def size_of(op, size):
+    return () if op in ATOMICS else ("-s", str(size))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("op", OPS)
+def test_bandwidth_of_each_operation(op):
+    size = 8 if op in ATOMICS else 10000
+    check(loopback("--op", op, *size_of(op, 10000), *FEW), [(size, 20)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("op", OPS)
+def test_latency_of_each_operation(op):
+    size = 8 if op in ATOMICS else 3000
+    check(loopback("--op", op, "--mode=lat", *size_of(op, 3000), *FEW), [(size, 20)], "lat")
+
+
+@pytest.mark.long
+def test_two_devices_and_a_cable():
+    done = loopback("--loopback=net_rnic1", "--op=send", "-s", "5000", *FEW, vdevs=PAIR)
+    check(done, [(5000, 20)])
+    assert "Device         : net_rnic0" in done.out, done
+
+
+@pytest.mark.parametrize("op, args", [
+    ("send", ("--use-srq", "-r", "8")),
+    *(pytest.param(op, args, marks=pytest.mark.long) for op, args in (("write", ()), ("read", ("-o", "2")), ("fetch_add", ()))),
+])
+def test_several_queue_pairs_both_ways(op, args):
+    check(loopback("--op", op, "-q", "3", "-b", "-t", "7", "-Q", "3", *args, *size_of(op, 700), *FEW), [(8 if op in ATOMICS else 700, 60)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("transport", ["UC", "UD"])
+@pytest.mark.parametrize("mode", ["bw", "lat"])
+def test_transports_that_acknowledge_nothing(transport, mode):
+    check(loopback("-c", transport, "--op=send", f"--mode={mode}", "-s", "1000", *FEW), [(1000, 20)], mode)
+
+
+def test_a_message_there_and_one_back():
+    check(loopback("--mode=lat", "-s", "100", *FEW, vdevs=PAIR), [(100, 20)], "lat")
+
+
+def test_a_wrong_byte_ends_the_run():
+    done = loopback("--damage=1", *FEW)
+    assert done.code == 1 and "is wrong at offset 1" in done.err, done
+
+
+def test_lists_inline_and_events():
+    check(loopback("--op=send", "-l", "4", "-I", "64", "-s", "64", "-e", *FEW), [(64, 20)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", ["bw", "lat"])
+def test_all_sizes(mode):
+    done = loopback("-a", f"--mode={mode}", "-n", "5")
+    check(done, [(1 << power, 5) for power in range(1, 24)], mode)
+
+
+@pytest.mark.long
+def test_a_datagram_is_at_most_an_mtu():
+    done = loopback("-a", "-c", "UD", "--op=send", "-n", "5")
+    assert done.code == 0, done
+    assert done.rows() == [(1 << power, 5) for power in range(1, 11)], done
+    assert "Max msg size in UD is MTU 1024; changing to this MTU" in done.err, done
+
+
+@pytest.mark.long
+def test_seconds_instead_of_iterations():
+    done = loopback("-D", "1", "--op=send", "-s", "64", "-r", "500")
+    assert done.code == 0 and len(done.rows()) == 1 and done.rows()[0][1] >= 100, done
+    done = loopback("-D", "1", "--op=read", "--mode=lat")
+    assert done.code == 0 and len(done.rows("lat -D")) == 1, done
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("mode", ["bw", "lat"])
+def test_verify_finds_a_wrong_byte(op, mode):
+    done = loopback("--op", op, f"--mode={mode}", "--damage=1", *FEW)
+    assert done.code == 1, done
+    assert "--verify has found wrong data at" in done.err, done
+    wrong = {"fetch_add": "atomic", "cmp_swap": "atomic"}.get(op, "is wrong at offset 1")
+    assert wrong in done.err, done
+
+
+@pytest.mark.long
+def test_what_was_not_asked_for_is_not_compared():
+    check(loopback("--verify=off", "--mode=lat", *FEW), [(2, 20)], "lat")
+
+
+REFUSED = [
+    (("-I", "900", "-t", "15000"), "bytes of inline data in such a send queue"),
+    (("-s", "1600m", "-m", "1024"), "bytes in a message"),
+    (("-x", "60"), "--gid-index=60: the port has no such address"),
+    (("-q", "8000", "--op=send", "-r", "16384", "-n", "20000"), "entries in a completion queue"),
+    (("-q", "16384",), "queue pairs"),
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("args, words", REFUSED, ids=[words for _, words in REFUSED])
+def test_what_the_device_cannot_is_refused_before_anything_is_made(args, words):
+    done = loopback(*args)
+    assert done.code == 1 and words in done.err, done
+    assert "no memory" not in done.err and "bytes of memory" not in done.err, done
+
+
+def test_usage_is_checked_before_eal_starts():
+    for args, words in ((("-c", "UD", "--op=read"), "UD connection only possible in SEND verb"), (("--use_cuda=0",), "--use_cuda is not supported")):
+        done = run(*args)
+        assert done.code == 2 and words in done.err and "EAL" not in done.err, done
+
+
+def test_a_line_without_separator_is_refused():
+    """Its letters would mean something else to EAL."""
+    bare = subprocess.run([PROGRAM, "-s", "64", "-n", "5"], capture_output=True, text=True, timeout=60, check=False)
+    assert bare.returncode == 2, bare.stderr
+    assert 'there is no "--"' in bare.stderr and "EAL:" not in bare.stderr, bare.stderr
+    bare = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, timeout=60, check=False)
+    assert bare.returncode == 0 and bare.stdout.startswith("Usage: "), bare
+
+
+@pytest.mark.long
+def test_devices_that_are_not_there():
+    done = loopback("-d", "net_rnic9")
+    assert done.code == 1 and "net_rnic9: there is no such device, and no such port" in done.err, done
+    done = loopback(vdevs=())
+    assert done.code == 1 and "no device: give EAL one" in done.err, done
+
+
+@pytest.mark.long
+def test_a_port_s_number_names_its_device():
+    done = loopback("-d", "1", "--loopback=0", *FEW, vdevs=PAIR)
+    check(done, [(65536, 20)])
+    assert "Device         : net_rnic1" in done.out, done
+
+
+@pytest.mark.long
+def test_lcores_have_queue_pairs_of_their_own():
+    check(loopback("--lcores=2", "-q", "4", "--op=send", "-s", "300", *FEW, lcores="(0-3)@(0-1)"), [(300, 80)])
+    done = loopback("--lcores=2", "-q", "4", *FEW)
+    assert done.code == 2 and "wants 4 lcores, and EAL has 1" in done.err, done
+
+
+def combinations():
+    """What perftest allows, by its rules: each is to run."""
+    for op, mode, transport in itertools.product(OPS, ("bw", "lat"), ("RC", "UC", "UD")):
+        if transport == "UD" and op != "send" or transport == "UC" and op in (*ATOMICS, "read"):
+            continue
+        for size, qps, inline, events, mtu in itertools.product((1, 64, 1024, 65537), (1, 2), (None, 64), (False, True), (None, 256)):
+            if op in ATOMICS and size != 1 or op == "write" and events or mode == "lat" and qps > 1:
+                continue
+            if inline is not None and op in (*ATOMICS, "read"):
+                continue
+            if transport == "UD" and size > 1024:
+                continue
+            args = ["--op", op, f"--mode={mode}", "-c", transport, "-q", str(qps), *size_of(op, size), *(["-I", str(inline)] if inline else []),
+                    *(["-e"] if events else []), *(["-m", str(mtu)] if mtu else [])]
+            iters = 10 * qps
+            yield args, mode, 8 if op in ATOMICS else min(size, mtu or 1024) if transport == "UD" else size, iters
+
+
+@pytest.mark.long
+def test_every_combination_that_perftest_allows_runs():
+    """One after the other, a process each."""
+    count = 0
+    for args, mode, size, iters in combinations():
+        done = loopback(*args, "-n", "10")
+        assert done.code == 0, f"{args}\n{done}"
+        assert done.rows(mode) == [(size, iters)], f"{args}\n{done}"
+        count += 1
+    print(f"{count} combinations")
+    assert count == COMBINATIONS
+
+
+COMBINATIONS = len(list(combinations()))

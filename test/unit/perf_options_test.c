@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* dpdk-test-rdma-perf's command line: what options mean, what they are when they are not given, and which are refused how. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "main.h"
+#include "options.h"
+
+#define ARGS_MAX 48
+
+static char said[4096]; /* on stderr, by the last parse */
+static char printed[16384];
+
+/* Streams of which this is the place while a line is parsed. */
+struct capture {
+	int fd, saved;
+	FILE *file;
+};
+
+static struct capture
+capture_begin(int fd)
+{
+	const struct capture capture = { fd, dup(fd), tmpfile() };
+
+	fflush(NULL);
+	assert_non_null(capture.file);
+	assert_int_equal(dup2(fileno(capture.file), fd), fd);
+	return capture;
+}
+
+static void
+capture_end(const struct capture *capture, char *text, size_t room)
+{
+	size_t n;
+
+	fflush(NULL);
+	dup2(capture->saved, capture->fd);
+	close(capture->saved);
+	rewind(capture->file);
+	n = fread(text, 1, room - 1, capture->file);
+	text[n] = '\0';
+	fclose(capture->file);
+}
+
+static int
+captured(const char *line, struct perf_options *options)
+{
+	static char program[] = "dpdk-test-rdma-perf", text[512];
+	char *argv[ARGS_MAX + 1] = { program }, *at, *save;
+	struct capture out, err;
+	int argc = 1, rc;
+
+	snprintf(text, sizeof(text), "%s", line);
+	for (at = strtok_r(text, " ", &save); at != NULL; at = strtok_r(NULL, " ", &save)) {
+		assert_true(argc < ARGS_MAX);
+		argv[argc++] = at;
+	}
+	out = capture_begin(STDOUT_FILENO);
+	err = capture_begin(STDERR_FILENO);
+	rc = perf_options_parse(options, argc, argv);
+	capture_end(&err, said, sizeof(said));
+	capture_end(&out, printed, sizeof(printed));
+	return rc;
+}
+
+static struct perf_options
+parsed(const char *line)
+{
+	static struct perf_options options;
+
+	assert_int_equal(captured(line, &options), 0);
+	assert_string_equal(said, "");
+	return options;
+}
+
+static void
+refused(const char *line, const char *words)
+{
+	struct perf_options options;
+
+	assert_int_equal(captured(line, &options), -EINVAL);
+	if (strstr(said, words) == NULL)
+		fail_msg("\"%s\": \"%s\" is not in: %s", line, words, said);
+	assert_non_null(strstr(said, "(see --help)"));
+	/* A line, and one alone. */
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+}
+
+static void
+defaults_of_bandwidth_are_perftests(void **state)
+{
+	const struct perf_options o = parsed("");
+
+	(void)state;
+	assert_int_equal(o.op, PERF_WRITE);
+	assert_int_equal(o.mode, PERF_BW);
+	assert_int_equal(o.transport, RDMAPMD_QPT_RC);
+	assert_int_equal(o.size, 65536);
+	assert_int_equal(o.iters, 5000);
+	assert_int_equal(o.tx_depth, 128);
+	assert_int_equal(o.rx_depth, 1);
+	assert_int_equal(o.qps, 1);
+	assert_int_equal(o.port, 18515);
+	assert_int_equal(o.timeout, 14);
+	assert_int_equal(o.post_list, 1);
+	assert_int_equal(o.cq_mod, 1); /* messages of more than 8 KiB each complete */
+	assert_int_equal(o.inline_size, PERF_INLINE_AUTO);
+	assert_true(o.verify);
+	assert_null(o.host);
+	assert_null(o.json_file);
+	assert_int_equal(parsed("--op send").iters, 1000);
+	assert_int_equal(parsed("--op send").rx_depth, 512);
+	assert_int_equal(parsed("--op read").iters, 1000);
+	assert_int_equal(parsed("--op fetch_add").size, 8);
+}
+
+static void
+defaults_of_latency_are_perftests(void **state)
+{
+	const struct perf_options o = parsed("--mode lat");
+
+	(void)state;
+	assert_int_equal(o.size, 2);
+	assert_int_equal(o.iters, 1000);
+	assert_int_equal(o.tx_depth, 1);
+	assert_int_equal(parsed("--mode lat --op cmp_swap").size, 8);
+}
+
+static void
+each_option_has_its_member(void **state)
+{
+	struct perf_options o =
+		parsed("-s 4k -n 77 -q 3 -t 20 -r 11 -m 1024 -l 1 -Q 7 -p 19000 -x 2 -u 18 -b -e "
+		       "-F -I 64 -d net_rnic3 -c UC --op send --report_gbits --verify off HOST");
+
+	(void)state;
+	assert_int_equal(o.size, 4096);
+	assert_int_equal(o.iters, 77);
+	assert_int_equal(o.qps, 3);
+	assert_int_equal(o.tx_depth, 20);
+	assert_int_equal(o.rx_depth, 11);
+	assert_int_equal(o.mtu, 1024);
+	assert_int_equal(o.cq_mod, 7);
+	assert_int_equal(o.port, 19000);
+	assert_int_equal(o.gid_index, 2);
+	assert_int_equal(o.timeout, 18);
+	assert_true(o.bidirectional && o.events && o.gbits && !o.verify);
+	assert_int_equal(o.inline_size, 64);
+	assert_string_equal(o.device, "net_rnic3");
+	assert_int_equal(o.transport, RDMAPMD_QPT_UC);
+	assert_string_equal(o.host, "HOST");
+	o = parsed("-D 3 -l 4 --out_json --plot a.svg --lcores 2 -q 4 --loopback=net_rnic1");
+	assert_int_equal(o.duration, 3);
+	assert_int_equal(o.iters, 0);
+	assert_int_equal(o.post_list, 4);
+	assert_int_equal(o.cq_mod, 4);
+	assert_string_equal(o.json_file, "perftest_out.json");
+	assert_string_equal(o.plot_file, "a.svg");
+	assert_int_equal(o.lcores, 2);
+	assert_true(o.loopback);
+	assert_string_equal(o.device_2, "net_rnic1");
+	o = parsed("--out_json --out_json_file=x.json -a --loopback");
+	assert_string_equal(o.json_file, "x.json");
+	assert_true(o.all);
+	assert_int_equal(o.size, 1 << 23);
+	assert_null(o.device_2);
+	assert_int_equal(parsed("-o 5 --op read").out_reads, 5);
+	assert_int_equal(parsed("--op send --use-srq").use_srq, true);
+	assert_int_equal(parsed("--damage 7").damage, 7);
+	assert_int_equal(parsed("--size=2m").size, 2 << 20);
+}
+
+/* Depths are not larger than what there is to do, and a group is not larger than what may be under way. */
+static void
+depths_follow_from_each_other(void **state)
+{
+	(void)state;
+	assert_int_equal(parsed("-n 9").tx_depth, 9);
+	assert_int_equal(parsed("-s 2").cq_mod, 100);
+	assert_int_equal(parsed("-s 2 -t 16").cq_mod, 16);
+	assert_int_equal(parsed("-s 2 -n 9").cq_mod, 9);
+	assert_int_equal(parsed("--op send -n 9").rx_depth, 9);
+	/* What finds no receive is lost there. */
+	assert_int_equal(parsed("--op send -c UD -n 2000").rx_depth, 2000);
+	assert_int_equal(parsed("--op send -c UC -n 20000").rx_depth, 16000);
+	assert_int_equal(parsed("--op send -c UC -D 1").rx_depth, 512);
+	assert_int_equal(parsed("-s 65536 -Q 10").cq_mod, 10);
+	assert_int_equal(parsed("-a").cq_mod, 100);
+}
+
+static void
+exchange_pingpong_has_the_pingpongs_defaults(void **state)
+{
+	struct perf_options o = parsed("--exchange pingpong");
+
+	(void)state;
+	assert_int_equal(o.op, PERF_SEND);
+	assert_int_equal(o.mode, PERF_LAT);
+	assert_int_equal(o.size, 4096);
+	assert_int_equal(o.iters, 1000);
+	assert_int_equal(o.rx_depth, 500);
+	assert_int_equal(o.mtu, 1024);
+	assert_int_equal(o.port, 18515);
+	assert_int_equal(parsed("--exchange pingpong -c UD").size, 1024);
+	assert_int_equal(parsed("--exchange pingpong -c UD").mtu, 0);
+	assert_int_equal(parsed("--exchange pingpong --use-srq").qps, 16);
+	refused("--exchange pingpong --op write", "is for --op=send --mode=lat");
+	refused("--exchange pingpong --mode bw", "is for --op=send --mode=lat");
+	refused("--exchange pingpong -a", "does not go with -a");
+	refused("--exchange pingpong -q 2", "several queue pairs with --use-srq");
+	refused("--exchange pingpong --use-srq -q 256 -r 500", "at most 255");
+	refused("--exchange pingpong --loopback", "for two processes");
+}
+
+static void
+perftest_refuses_these_too(void **state)
+{
+	(void)state;
+	refused("-c UD", "UD connection only possible in SEND verb");
+	refused("-c UD --op read", "UD connection only possible in SEND verb");
+	refused("-c UC --op read", "UC connection not possible in READ/ATOMIC verbs");
+	refused("-c UC --op fetch_add", "UC connection not possible in READ/ATOMIC verbs");
+	refused("-c XY", "Invalid Connection type. Please choose from {RC,UC,UD}");
+	refused("--op fetch_add -s 16", "Message size cannot be changed for Atomic tests");
+	refused("--op fetch_add -a", "Message size cannot be changed for Atomic tests");
+	refused("--op read -I 8", "Inline feature not available on READ/Atomic verbs");
+	refused("--op write -o 8", "Setting Outstanding reads only available on READ verb");
+	refused("--op write -r 8", "On RDMA verbs rx depth can be only 1");
+	refused("--op write -e", "Events feature not available on WRITE verb");
+	refused("--op write --use-srq", "Using SRQ only available in SEND tests");
+	refused("--op send --use-srq -q 9 -r 8",
+		"Using SRQ depth should be greater than number of QPs");
+	refused("--mode lat -q 2", "Multiple QPs only available on bw tests");
+	refused("--mode lat -b", "Bidirectional is only available in BW test");
+	refused("--mode lat -l 2", "Post list is supported in BW tests only");
+	refused("-n 10 -l 3", "Number of iterations must be a multiple of post list size");
+	refused("-n 12 -l 4 -Q 3", "Post list size must be a multiple of CQ moderation");
+	refused("-D 1 -a", "Duration mode currently doesn't support running on all sizes");
+	refused("-D 1 -e --op send", "Duration mode doesn't work with events");
+	refused("-n 4", "Iteration num should be between 5 and 100000000");
+	refused("-n x", "Iteration num argument x should be a number");
+	refused("-s 0", "Message Size should be between 1 and 2147483647");
+	refused("-s 3g", "Message Size should be between 1 and 2147483647");
+	refused("-q 0", "num of Qps should be between 1 and 16384");
+	refused("-t 15001", "Tx depth should be between 1 and 15000");
+	refused("-Q 1025", "CQ moderation should be between 1 and 1024");
+	refused("-I 913", "Max inline should be between 0 and 912");
+	refused("-m 300", "MTU should be 256, 512, 1024, 2048 or 4096");
+	refused("-x 65", "Gid index should be between 0 and 64");
+}
+
+static void
+these_are_refused_besides(void **state)
+{
+	(void)state;
+	refused("--op writes",
+		"--op=writes: there are write, write_imm, send, read, fetch_add, cmp_swap");
+	refused("--mode fast", "--mode=fast: there are bw, lat");
+	refused("--exchange tcp", "--exchange=tcp: there are native, pingpong");
+	refused("--verify maybe", "--verify=maybe: there are off, on");
+	refused("--loopback HOST", "--loopback has no HOST");
+	refused("-l 64 -t 32 -n 64", "Post list size should not be above tx-depth, 32");
+	refused("-q 3 --lcores 2", "must be a multiple of --lcores, 2");
+	refused("--mode lat --lcores 2", "--lcores is for --mode=bw");
+	refused("--verify off --damage 1", "--damage needs --verify=on");
+	refused("A B", "\"B\": there is one HOST");
+	refused("--nonsense", "unknown option --nonsense");
+	refused("-s", "-s wants a value");
+	refused("-c DC", "--connection=DC is not supported");
+}
+
+/* By name: so that nobody looks for a misspelling. */
+static void
+what_perftest_has_and_we_have_not_is_named(void **state)
+{
+	(void)state;
+	refused("--use_cuda=0", "--use_cuda is not supported");
+	refused("--use_cuda 0", "--use_cuda is not supported");
+	refused("-R", "--rdma_cm is not supported");
+	refused("--rdma_cm", "--rdma_cm is not supported");
+	refused("-N", "--noPeak is not supported");
+	refused("-S 3", "--sl is not supported");
+	refused("--run_infinitely", "--run_infinitely is not supported");
+	refused("--rate_limit=5", "--rate_limit is not supported");
+	refused("-H", "is not supported");
+}
+
+static void
+help_and_version_are_printed(void **state)
+{
+	struct perf_options options;
+
+	(void)state;
+	assert_int_equal(captured("--help", &options), 1);
+	assert_non_null(strstr(printed, "Usage: dpdk-test-rdma-perf [EAL OPTIONS] -- [OPTIONS]"));
+	assert_string_equal(said, "");
+	assert_int_equal(captured("-V", &options), 1);
+	assert_string_equal(printed, "dpdk-test-rdma-perf " RDMAPMD_VERSION "\n");
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(defaults_of_bandwidth_are_perftests),
+	cmocka_unit_test(defaults_of_latency_are_perftests),
+	cmocka_unit_test(each_option_has_its_member),
+	cmocka_unit_test(depths_follow_from_each_other),
+	cmocka_unit_test(exchange_pingpong_has_the_pingpongs_defaults),
+	cmocka_unit_test(perftest_refuses_these_too),
+	cmocka_unit_test(these_are_refused_besides),
+	cmocka_unit_test(what_perftest_has_and_we_have_not_is_named),
+	cmocka_unit_test(help_and_version_are_printed),
+};
+
+PLAIN_MAIN("perf-options", tests)
