@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * 64 connections at work, and a stranger on their wire who sends what he likes between their messages: none of them leaves RTS,
- * no byte of their memory changes but by what their peers do, and each frame is counted. Over a pair; or over a cable of Linux
- * from interface va to vb (test/wire).
+ * 64 queue pairs at each end, RC, UC and UD, and a stranger on their wire who sends what he likes beside their messages: none of
+ * them leaves RTS, no byte of their memory changes but by what their peers do, and each frame is counted. Over a pair; or over a
+ * cable of Linux from interface va to vb (test/wire).
  *
  *   device_qp_spoof [--veth] [ipv6-vlan]
  */
@@ -26,11 +26,14 @@
 #include "softrnic/receive/qp.h"
 #include "softrnic/wire/send.h"
 
-#define CONNECTIONS 64u
+#define CONNECTIONS 64u /* of which RELIABLE of each KIND are RC, one is UC, one UD */
+#define KIND	    16u
+#define RELIABLE    14u
 #define SLOT	    (16u << 10) /* of a connection's SENDs; those of WRITEs and READs begin at: */
 #define DIRECT	    (CONNECTIONS * SLOT)
 #define MESSAGE_MAX 3000u
-#define BATCH	    500u  /* frames between two messages */
+#define BATCH	    500u  /* frames while a message is held */
+#define BESIDE	    100u  /* frames between two others */
 #define AT_ONCE	    64u	  /* that a wire takes */
 #define AWAY	    4096u /* PSNs: nothing that was sent of late is as far back */
 #define RNR_US	    656000
@@ -47,6 +50,8 @@ struct flock {
 	uint64_t expected[2][STRANGER_VERDICTS], began[2][STRANGER_VERDICTS];
 	/* Since remember(): what the stranger sent to an end; what an end had had, and had sent itself */
 	uint64_t thrown[2], had[2], sent[2];
+	/* and what came of messages beside: frames of an end's, gaps that they closed */
+	uint64_t beside[2], gaps[2];
 	uint32_t turn;
 	uint16_t vlan;
 	bool poll_each;
@@ -70,6 +75,7 @@ counted(struct flock *f, unsigned int end, uint64_t counts[STRANGER_VERDICTS])
 	counts[STRANGER_DROPPED] = s.roce_dropped;
 	counts[STRANGER_FOREIGN_SOURCE] = s.roce_source_errors;
 	counts[STRANGER_PKEY] = s.roce_pkey_errors;
+	counts[STRANGER_QKEY] = s.roce_qkey_errors;
 	counts[STRANGER_CNP] = s.roce_cnps;
 }
 
@@ -81,11 +87,18 @@ arrived(const struct flock *f, unsigned int end)
 	return s.rx_packets + s.rx_errors;
 }
 
-/* Since remember(): answers, there is nothing else to send. */
+/* Since remember(): all frames of an end's own. */
+static uint64_t
+sent(const struct flock *f, unsigned int end)
+{
+	return dp_stats(&f->two->qw.ends[end]->dp).tx_packets - f->sent[end];
+}
+
+/* Those that are no messages' beside: answers, there is nothing else to send. */
 static uint64_t
 answered(const struct flock *f, unsigned int end)
 {
-	return dp_stats(&f->two->qw.ends[end]->dp).tx_packets - f->sent[end];
+	return sent(f, end) - f->beside[end];
 }
 
 static void
@@ -123,7 +136,7 @@ settle(struct flock *f)
 	for (unsigned int end = 0; end < 2; end++) {
 		uint32_t waits = 0;
 
-		while (arrived(f, end) - f->had[end] != f->thrown[end] + answered(f, 1 - end)) {
+		while (arrived(f, end) - f->had[end] != f->thrown[end] + sent(f, 1 - end)) {
 			if (f->may_miss && waits == WAITS_LOST)
 				break;
 			if (waits++ == WAITS)
@@ -133,6 +146,16 @@ settle(struct flock *f)
 			idle(f);
 		}
 	}
+}
+
+/* And until what that asks for has been sent, and has arrived. */
+static void
+calm(struct flock *f)
+{
+	settle(f);
+	for (uint32_t polls = 0; polls < 4; polls++)
+		softrnic_poll(f->two->qw.poller);
+	settle(f);
 }
 
 /* The frame goes into the wire at the other end. */
@@ -154,6 +177,24 @@ throw_in(struct flock *f, unsigned int to)
 		settle(f);
 }
 
+static uint8_t
+transport_of(uint32_t index)
+{
+	switch (index % KIND) {
+	case RELIABLE: return ROCE_TRANSPORT_UC;
+	case RELIABLE + 1: return ROCE_TRANSPORT_UD;
+	default: return ROCE_TRANSPORT_RC;
+	}
+}
+
+/* The n-th one of RC. */
+static uint32_t
+reliable(uint32_t n)
+{
+	n %= CONNECTIONS / KIND * RELIABLE;
+	return n / RELIABLE * KIND + n % RELIABLE;
+}
+
 static struct stranger_target
 target_of(struct flock *f, unsigned int end, uint32_t index)
 {
@@ -162,6 +203,7 @@ target_of(struct flock *f, unsigned int end, uint32_t index)
 	const struct roce_qp *roce = &qw_qp_inside(qp)->roce;
 	struct stranger_target target = {
 		.vlan = f->vlan,
+		.transport = transport_of(index),
 		.qpn = qp->qpn,
 		.psn = roce->responder.psn,
 		.una = roce->requester.una,
@@ -198,7 +240,7 @@ spoof(struct flock *f, unsigned int end, const struct stranger_target *target)
 	if (stranger_below(&f->random, 4) == 0)
 		psn = is_answer(opcode) ? target->una : target->psn;
 	stranger_make(target, way, opcode, psn, &f->random, &f->frame);
-	f->expected[end][stranger_verdict(way, opcode)]++;
+	f->expected[end][stranger_verdict(target, way, opcode)]++;
 }
 
 /* A PSN that is the peer's at no time near: ahead of what is expected, or far behind; of answers, to what was never sent. */
@@ -220,7 +262,7 @@ out_of_window(struct flock *f, const struct stranger_target *target, bool ahead)
 
 	stranger_make(target, STRANGER_RIGHT, opcode, outside(f, target, opcode, ahead), &f->random,
 		      &f->frame);
-	assert_int_equal(stranger_verdict(STRANGER_RIGHT, opcode), STRANGER_TAKEN);
+	assert_int_equal(stranger_verdict(target, STRANGER_RIGHT, opcode), STRANGER_TAKEN);
 }
 
 static void
@@ -245,7 +287,7 @@ passes_linux(const struct stranger_frame *frame)
 	       frame->bytes[12] != 0x88;
 }
 
-/* Anything. What is right again in it has a PSN that changes nothing. */
+/* Anything. What is right again in it has a PSN that changes nothing; of UC, which takes any PSN, nothing must be right. */
 static void
 garbage(struct flock *f, unsigned int end, const struct stranger_target *target)
 {
@@ -259,7 +301,8 @@ garbage(struct flock *f, unsigned int end, const struct stranger_target *target)
 		stranger_make(target, ways[stranger_below(&f->random, 4)], opcode, psn, &f->random,
 			      &f->frame);
 		stranger_damage(&f->frame, psn, &f->random);
-	} while (port_wires != NULL && !passes_linux(&f->frame));
+	} while ((port_wires != NULL && !passes_linux(&f->frame)) ||
+		 ROCE_TRANSPORT(stranger_opcode(&f->frame)) == ROCE_TRANSPORT_UC);
 }
 
 /* ---- Nothing happened ---- */
@@ -270,7 +313,7 @@ remember(struct flock *f)
 	for (unsigned int end = 0; end < 2; end++) {
 		for (uint32_t i = 0; i < CONNECTIONS; i++)
 			f->before[end][i] = qw_qp_inside(&f->qps[end][i])->roce;
-		f->thrown[end] = 0;
+		f->thrown[end] = f->beside[end] = f->gaps[end] = 0;
 		f->had[end] = arrived(f, end);
 		f->sent[end] = dp_stats(&f->two->qw.ends[end]->dp).tx_packets;
 		memset(f->expected[end], 0, sizeof(f->expected[end]));
@@ -325,7 +368,7 @@ struct message {
 static struct message
 message_of(struct flock *f, uint32_t round)
 {
-	const uint32_t index = round % CONNECTIONS;
+	const uint32_t index = reliable(round);
 
 	return (struct message){
 		.a = &f->qps[0][index],
@@ -394,6 +437,50 @@ message_end(struct flock *f, const struct message *m)
 	assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), m->send_bytes);
 }
 
+/* A gap that a stranger's packet opened since remember(). */
+static bool
+has_new_gap(const struct flock *f, unsigned int end, uint32_t index)
+{
+	return !f->before[end][index].responder.gap &&
+	       qw_qp_inside((struct qw_qp *)&f->qps[end][index])->roce.responder.gap;
+}
+
+/* One that comes through beside the stranger's frames, by another connection than the one held; and is checked with the rest. */
+static void
+message_beside(struct flock *f, const struct message *held)
+{
+	const uint32_t index = f->turn / BESIDE % CONNECTIONS;
+	const uint32_t bytes = 1 + stranger_below(&f->random, MESSAGE_MAX);
+	const uint32_t at = DIRECT + index * SLOT;
+	struct qw_qp *a = &f->qps[0][index], *b = &f->qps[1][index];
+	const struct roce_qp *from = &qw_qp_inside(a)->roce, *to = &qw_qp_inside(b)->roce;
+	const uint32_t head = from->requester.head;
+	uint64_t before[2];
+	uint32_t waits = 0;
+
+	if (a == held->a || transport_of(index) == ROCE_TRANSPORT_UD)
+		return;
+	calm(f);
+	for (unsigned int end = 0; end < 2; end++) {
+		before[end] = sent(f, end);
+		f->gaps[end] += has_new_gap(f, end, index);
+	}
+	fill(f, 0, at, bytes, f->turn);
+	qw_post(a, b, RNIC_WQE_RDMA_WRITE, f->memory[0] + at, bytes, f->memory[1] + at);
+	do {
+		assert_true(waits++ < WAITS);
+		idle(f);
+	} while (from->requester.head == head || from->requester.tail == head ||
+		 to->responder.psn != from->requester.psn);
+	memcpy(f->shadow[1] + at, f->shadow[0] + at, bytes);
+	qw_expect(&f->two->a_send, RNIC_CQE_REQUESTER, (uint16_t)(a->sq.producer - 1), a->qpn);
+	settle(f);
+	for (unsigned int end = 0; end < 2; end++) {
+		f->beside[end] += sent(f, end) - before[end];
+		f->before[end][index] = qw_qp_inside(&f->qps[end][index])->roce;
+	}
+}
+
 /* ---- Both together ---- */
 
 typedef void stranger_fn(struct flock *f, unsigned int end, const struct stranger_target *target);
@@ -402,21 +489,23 @@ typedef void stranger_fn(struct flock *f, unsigned int end, const struct strange
 typedef void check_fn(struct flock *f);
 
 static void
-batch(struct flock *f, stranger_fn *next)
+batch(struct flock *f, stranger_fn *next, const struct message *held)
 {
 	struct stranger_target target;
+	uint32_t index;
 
 	for (uint32_t i = 0; i < BATCH; i++, f->turn++) {
 		const unsigned int end = stranger_below(&f->random, 2);
 
-		target = target_of(f, end, stranger_below(&f->random, CONNECTIONS));
+		/* What has a path right is UC's and UD's peer's, whatever its PSN is. */
+		index = stranger_below(&f->random, CONNECTIONS);
+		target = target_of(f, end, next == spoof ? index : reliable(index));
 		next(f, end, &target);
 		throw_in(f, end);
+		if (i % BESIDE == BESIDE - 1)
+			message_beside(f, held);
 	}
-	/* And what that asks for is done. */
-	for (uint32_t polls = 0; polls < 4; polls++)
-		softrnic_poll(f->two->qw.poller);
-	settle(f);
+	calm(f);
 }
 
 static void
@@ -427,7 +516,7 @@ withstand(struct flock *f, stranger_fn *next, check_fn *check, uint32_t frames)
 
 		message_begin(f, &m, round);
 		remember(f);
-		batch(f, next);
+		batch(f, next, &m);
 		check_nothing_happened(f);
 		check(f);
 		message_end(f, &m);
@@ -436,15 +525,22 @@ withstand(struct flock *f, stranger_fn *next, check_fn *check, uint32_t frames)
 	check_nothing_happened(f);
 }
 
-/* As many as take some seconds, unless more were asked for. Over a cable of a kernel each takes ten times as long. */
+/* As many as take some seconds, unless more were asked for. */
 static uint32_t
-count_of(uint32_t usual, uint32_t all, uint32_t full)
+count_of(uint32_t usual, uint32_t all, uint32_t full, uint32_t sanitized)
 {
-	uint32_t count = full_run() ? full : default_run() ? usual : all;
+	if (full_run())
+		return full;
+	if (sanitized_run())
+		return sanitized;
+	return default_run() ? usual : all;
+}
 
-	if (sanitized_run() && !full_run())
-		count = usual / 4;
-	return port_wires != NULL ? count / 20 : count;
+/* Over a cable of a kernel each takes ten times as long. */
+static uint32_t
+of_cable(uint32_t count, uint32_t fewer)
+{
+	return port_wires != NULL ? count / fewer : count;
 }
 
 /* ---- Tests ---- */
@@ -460,7 +556,8 @@ each_is_refused(struct flock *f)
 static void
 test_frames_that_come_another_way(void **state)
 {
-	withstand(*state, spoof, each_is_refused, count_of(100000, 1000000, 10000000));
+	withstand(*state, spoof, each_is_refused,
+		  of_cable(count_of(100000, 1000000, 10000000, 100000), 5));
 }
 
 /* A gap opened where there was none, and nowhere else, is told of: once. */
@@ -468,11 +565,10 @@ static void
 a_gap_is_told_of_once(struct flock *f)
 {
 	for (unsigned int end = 0; end < 2; end++) {
-		uint32_t gaps = 0;
+		uint64_t gaps = f->gaps[end];
 
 		for (uint32_t i = 0; i < CONNECTIONS; i++)
-			gaps += !f->before[end][i].responder.gap &&
-				qw_qp_inside(&f->qps[end][i])->roce.responder.gap;
+			gaps += has_new_gap(f, end, i);
 		assert_int_equal(answered(f, end), gaps);
 	}
 	check_counts(f);
@@ -484,7 +580,8 @@ test_packets_that_come_too_early(void **state)
 	struct flock *f = *state;
 
 	f->poll_each = true;
-	withstand(f, too_early, a_gap_is_told_of_once, count_of(50000, 100000, 100000));
+	withstand(f, too_early, a_gap_is_told_of_once,
+		  of_cable(count_of(50000, 100000, 100000, 5000), 20));
 	f->poll_each = false;
 }
 
@@ -500,7 +597,8 @@ no_more_than_acknowledged(struct flock *f)
 static void
 test_packets_that_come_too_late(void **state)
 {
-	withstand(*state, too_late, no_more_than_acknowledged, count_of(50000, 100000, 100000));
+	withstand(*state, too_late, no_more_than_acknowledged,
+		  of_cable(count_of(50000, 100000, 100000, 5000), 20));
 }
 
 static void
@@ -517,11 +615,37 @@ test_garbage(void **state)
 	struct flock *f = *state;
 
 	f->may_miss = port_wires != NULL;
-	withstand(f, garbage, most_has_arrived, count_of(100000, 1000000, 10000000));
+	withstand(f, garbage, most_has_arrived,
+		  of_cable(count_of(100000, 1000000, 10000000, 10000), 20));
 	f->may_miss = false;
 }
 
-/* ---- 64 connections ---- */
+/* Source MAC addresses are not looked at: what has the rest right is the peer's, and gets an answer (here: nobody receives). */
+static void
+test_a_source_mac_is_nobodys(void **state)
+{
+	struct flock *f = *state;
+	struct stranger_target target = target_of(f, 1, 0);
+	static const uint8_t macs[][6] = { { 2, 0, 0, 0x5e, 0xee, 0xee }, { 0 } };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		remember(f);
+		stranger_make(&target, STRANGER_RIGHT, ROCE_SEND_ONLY, target.psn, &f->random,
+			      &f->frame);
+		memcpy(f->frame.bytes + 6, macs[i], 6);
+		throw_in(f, 1);
+		for (uint32_t waits = 0; answered(f, 1) == 0; waits++) {
+			assert_true(waits < WAITS);
+			idle(f);
+		}
+		settle(f);
+		check_counts(f);
+		assert_int_equal(answered(f, 1), 1);
+		check_nothing_happened(f);
+	}
+}
+
+/* ---- 64 queue pairs ---- */
 
 static void
 end_prepare(struct flock *f, unsigned int index)
@@ -572,8 +696,12 @@ flock_open(bool ipv6, uint16_t vlan)
 	attr.timeout = 20;
 	a = qw_two_qp_conf(f->two, false);
 	b = qw_two_qp_conf(f->two, true);
-	for (uint32_t i = 0; i < CONNECTIONS; i++)
+	for (uint32_t i = 0; i < CONNECTIONS; i++) {
+		a.st = b.st = transport_of(i) == ROCE_TRANSPORT_UC   ? RNIC_QP_ST_UC
+			      : transport_of(i) == ROCE_TRANSPORT_UD ? RNIC_QP_ST_UD
+								     : RNIC_QP_ST_RC;
 		qw_two_more(f->two, &f->qps[0][i], &a, &f->qps[1][i], &b, &attr);
+	}
 	for (uint32_t waits = 0;
 	     !f->two->qw.ends[0]->dp.dev->port.link_up || !f->two->qw.ends[1]->dp.dev->port.link_up;
 	     waits++) {
@@ -633,6 +761,7 @@ main(int argc, char **argv)
 	static const char *const wires[] = { "port:net_af_packet0", "port:net_af_packet1" };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_frames_that_come_another_way),
+		cmocka_unit_test(test_a_source_mac_is_nobodys),
 		cmocka_unit_test(test_packets_that_come_too_early),
 		cmocka_unit_test(test_packets_that_come_too_late),
 		cmocka_unit_test(test_garbage),

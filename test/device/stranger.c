@@ -143,7 +143,7 @@ stranger_make(const struct stranger_target *target, enum stranger_way way, uint8
 }
 
 enum stranger_verdict
-stranger_verdict(enum stranger_way way, uint8_t opcode)
+stranger_verdict(const struct stranger_target *target, enum stranger_way way, uint8_t opcode)
 {
 	if (way == STRANGER_MAC || way == STRANGER_NO_VLAN)
 		return STRANGER_ETHERNET;
@@ -151,12 +151,24 @@ stranger_verdict(enum stranger_way way, uint8_t opcode)
 		return STRANGER_MALFORMED;
 	if (opcode == ROCE_CNP)
 		return STRANGER_CNP;
-	if (ROCE_TRANSPORT(opcode) != ROCE_TRANSPORT_RC)
+	if (ROCE_TRANSPORT(opcode) != target->transport)
 		return STRANGER_DROPPED;
+	/* A datagram may come from anybody who has the key, which nobody guesses. */
+	if (target->transport == ROCE_TRANSPORT_UD)
+		return STRANGER_QKEY;
 	return way == STRANGER_RIGHT ? STRANGER_TAKEN : STRANGER_FOREIGN_SOURCE;
 }
 
 /* ---- And what is left of them ---- */
+
+uint8_t
+stranger_opcode(const struct stranger_frame *frame)
+{
+	uint32_t ip;
+	const uint32_t bth = bth_of(frame->bytes, &ip);
+
+	return bth != 0 && bth < frame->length ? frame->bytes[bth] : 0;
+}
 
 static void
 mend_ipv4(uint8_t *ip)

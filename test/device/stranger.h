@@ -13,7 +13,8 @@
 /* The queue pair that a frame is for, all of which he knows. */
 struct stranger_target {
 	uint8_t mac[6], gid[16], peer_mac[6], peer_gid[16];
-	uint16_t vlan; /* of its path; 0: none */
+	uint16_t vlan;	   /* of its path; 0: none */
+	uint8_t transport; /* that it has: ROCE_TRANSPORT_ */
 	uint32_t qpn;
 	uint32_t psn; /* that it expects of its peer */
 	uint32_t una,
@@ -30,7 +31,7 @@ struct stranger_target {
 #define STRANGER_OTHER_GID  0x77 /* another GID: its last byte */
 #define STRANGER_FRAME_ROOM (ROCEV2_FRAME_MAX + 128)
 
-/* What is wrong with the way that a frame came. */
+/* What is wrong with the way that a frame came. A source MAC address is no such thing: behind a router it is the router's. */
 enum stranger_way {
 	STRANGER_SOURCE,       /* source address */
 	STRANGER_MAC,	       /* destination MAC address */
@@ -50,6 +51,7 @@ enum stranger_verdict {
 	STRANGER_DROPPED,
 	STRANGER_FOREIGN_SOURCE,
 	STRANGER_PKEY,
+	STRANGER_QKEY,
 	STRANGER_CNP,
 	STRANGER_VERDICTS,
 	STRANGER_TAKEN = STRANGER_VERDICTS, /* by the queue pair */
@@ -64,11 +66,15 @@ struct stranger_frame {
 /* 0 .. below - 1; everything follows from the state. */
 uint32_t stranger_below(uint64_t *random, uint32_t below);
 
-/* A frame with that opcode, any of 256, and that PSN, which comes that way; its key is right or guessed. */
+/* A frame with that opcode, any of 256, and that PSN, which comes that way, by a source MAC that is the peer's or not; its key is right or guessed. */
 void stranger_make(const struct stranger_target *target, enum stranger_way way, uint8_t opcode,
 		   uint32_t psn, uint64_t *random, struct stranger_frame *frame);
-/* What becomes of it, if the queue pair is an RC one. */
-enum stranger_verdict stranger_verdict(enum stranger_way way, uint8_t opcode);
+/* What becomes of it. */
+enum stranger_verdict stranger_verdict(const struct stranger_target *target, enum stranger_way way,
+				       uint8_t opcode);
+
+/* What it says now that it is; 0 if it cannot say so. */
+uint8_t stranger_opcode(const struct stranger_frame *frame);
 
 /* Bytes of it change, its length too; the ICRC may be mended behind that, and the PSN is that one then. */
 void stranger_damage(struct stranger_frame *frame, uint32_t psn, uint64_t *random);
