@@ -293,9 +293,9 @@ test_what_is_no_echo_has_no_answer(void **state)
 		uint8_t value;
 		bool mended;
 	} wrong[] = {
-		{ 13, 0, false },   { 14, 0x40, false }, { 20, 17, false }, { 54, 129, true },
-		{ 55, 1, true },    { 56, 0, false },	 { 19, 25, false }, { 19, 7, true },
-		{ 22, 0xff, true }, { 38, 0xff, true },
+		{ 13, 0, false },   { 14, 0x40, false }, { 20, 17, false },  { 54, 129, true },
+		{ 55, 1, true },    { 56, 0, false },	 { 19, 25, false },  { 19, 7, true },
+		{ 22, 0xff, true }, { 38, 0xff, true },	 { 6, 0x33, false },
 	};
 	uint8_t bytes[RNIC_NEIGH_READ_BYTES], reply[RNIC_NEIGH_READ_BYTES], own[16];
 	uint32_t i, count;
@@ -350,6 +350,9 @@ static const struct forgery {
 	{ arp_request, 21, 0, false, RNIC_NEIGH_OPERATION },
 	{ arp_request, 21, 3, false, RNIC_NEIGH_OPERATION },
 	{ arp_request, 20, 1, false, RNIC_NEIGH_OPERATION },
+	{ arp_request, 6, 3, false, RNIC_NEIGH_ADDRESS }, /* sent by a group */
+	{ solicitation, 6, 0x33, false, RNIC_NEIGH_ADDRESS },
+	{ advertisement, 6, 0xff, false, RNIC_NEIGH_ADDRESS },
 	{ arp_reply, 22, 3, false, RNIC_NEIGH_ADDRESS },   /* a group's MAC */
 	{ arp_reply, 28, 224, false, RNIC_NEIGH_ADDRESS }, /* a group's address */
 	{ arp_reply, 28, 127, false, RNIC_NEIGH_ADDRESS },

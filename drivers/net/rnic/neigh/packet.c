@@ -350,6 +350,9 @@ rnic_neigh_parse(const uint8_t *bytes, uint32_t count, struct rnic_neigh_message
 	*message = (struct rnic_neigh_message){ .vlan = rnic_neigh_vlan(bytes, count) };
 	if (count < ETHER_BYTES)
 		return RNIC_NEIGH_SHORT;
+	/* An answer goes there. */
+	if (!mac_is_unicast(bytes + 6))
+		return RNIC_NEIGH_ADDRESS;
 	switch (get16(bytes + header - 2)) {
 	case ETHERTYPE_ARP: return arp_parse(bytes + header, count - header, message);
 	case ETHERTYPE_IPV6: return ipv6_parse(bytes + header, count - header, message);
@@ -401,8 +404,9 @@ echo_check(const uint8_t *bytes, uint32_t count)
 	const uint8_t *ip = bytes + header, *icmp = ip + IPV6_BYTES;
 	uint32_t length;
 
-	if (count < header + IPV6_BYTES + ECHO_BYTES || get16(ip - 2) != ETHERTYPE_IPV6 ||
-	    ip[0] >> 4 != 6 || ip[6] != NEXT_ICMPV6 || icmp[0] != ECHO_REQUEST || icmp[1] != 0)
+	if (count < header + IPV6_BYTES + ECHO_BYTES || !mac_is_unicast(bytes + 6) ||
+	    get16(ip - 2) != ETHERTYPE_IPV6 || ip[0] >> 4 != 6 || ip[6] != NEXT_ICMPV6 ||
+	    icmp[0] != ECHO_REQUEST || icmp[1] != 0)
 		return 0;
 	length = get16(ip + 4);
 	if (length < ECHO_BYTES || length > count - header - IPV6_BYTES || !nd_is_host(ip + 8) ||
