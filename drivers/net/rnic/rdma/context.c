@@ -247,6 +247,7 @@ cap_flags(const struct rnic_dev *dev)
 	return flags;
 }
 
+/* Not what no queue pair makes use of by request and completion: checksums. */
 static uint32_t
 raw_packet_caps(const struct rnic_dev *dev)
 {
@@ -257,8 +258,6 @@ raw_packet_caps(const struct rnic_dev *dev)
 		caps |= RDMAPMD_RAW_PACKET_CAP_CVLAN_STRIPPING;
 	if (rnic_ethernet_cap_get(cap, RNIC_ETHERNET_CAP_SCATTER_FCS))
 		caps |= RDMAPMD_RAW_PACKET_CAP_SCATTER_FCS;
-	if (rnic_ethernet_cap_get(cap, RNIC_ETHERNET_CAP_CSUM_CAP))
-		caps |= RDMAPMD_RAW_PACKET_CAP_IP_CSUM;
 	return caps;
 }
 
