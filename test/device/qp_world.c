@@ -83,7 +83,7 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 		.reorder_ppm = conf->reorder_ppm,
 		.corrupt_ppm = conf->corrupt_ppm,
 		.delay_us = conf->delay_us,
-		.rules = index == 0 ? conf->rules : NULL,
+		.rules = index == 0 ? conf->rules : conf->second_rules,
 		.bytes = conf->bytes,
 		.foreign_memory = conf->foreign_memory,
 		.like = conf->like,

@@ -33,8 +33,8 @@ struct qw_conf {
 	uint64_t seed;
 	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
 	uint32_t delay_us;
-	const char *rules; /* of the first end */
-	bool bytes;	   /* packets are frames, also between the two */
+	const char *rules, *second_rules; /* of the first end; of the second */
+	bool bytes;			  /* packets are frames, also between the two */
 	bool foreign_memory;
 };
 

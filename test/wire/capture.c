@@ -10,6 +10,7 @@
  *   foreign=HEX    a frame that comes to the second end from somebody else, at the end
  *   ipv6=1 vlan=N  the addresses
  *   mtu=N timeout=N retry=N rnr=N seed=N drop=PPM dup=PPM reorder=PPM corrupt=PPM
+ *   rule=RULES second_rule=RULES   of the first end, of the second: as the devarg rule=
  *   late=1         receives may come late
  *   one=1          faults meet the frames of the first end alone
  *
@@ -203,6 +204,8 @@ conf_of(int argc, char **argv)
 		.dup_ppm = number(argc, argv, "dup", 0),
 		.reorder_ppm = number(argc, argv, "reorder", 0),
 		.corrupt_ppm = number(argc, argv, "corrupt", 0),
+		.rules = text(argc, argv, "rule"),
+		.second_rules = text(argc, argv, "second_rule"),
 	};
 }
 

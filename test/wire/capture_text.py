@@ -45,7 +45,8 @@ SHOWN = (
 LAYERS = re.compile(r"^(?:Ethernet|802\.1Q|Internet Protocol|User Datagram|InfiniBand)")
 INSIDE = re.compile(r"^ +(?:ID:|\S.* = ID: |Total Length:|Payload Length:|Identification:|010\. .*Flags|Time to Live:"
                     r"|Hop Limit:|Differentiated|\.\.\.\. 0000 0000 .* = Traffic Class|.* = Flow Label|Checksum:|Length: )")
-DRAWN = re.compile(r"(Destination Queue Pair: |Remote Key: |Virtual Address: |Invariant CRC: |Source Queue Pair: |RKey: |Packet Sequence Number: )\S+")
+DRAWN = re.compile(r"(Destination Queue Pair: |Source Queue Pair: |Remote Key: |RKey: |Virtual Address: |Invariant CRC: "
+                   r"|Packet Sequence Number: )\S+")
 
 
 def cut(text):

@@ -3,9 +3,13 @@
 A judge of a reliable connection, by its packets alone: those that each end sent, before the cable, and those that arrived at
 the other, in the order of time. IBTA vol. 1, 9.7: what a responder answers to each PSN, and where a requester goes on after
 an answer, or without one. What breaks a rule is a Verdict; the counts that the packets stand for are for the caller to compare.
+
+Of a cable between processes, nobody knows which of the packets that have arrived an end has looked at when it sends one. It looks
+at them in their order, and may be late: what it sends must fit what it knew after some of them.
 """
 
 import collections
+import copy
 
 from wire import judges_frames as frames
 from wire.judges_frames import ACK, NAK, PSNS, RNR, ahead
@@ -30,8 +34,9 @@ def round_of(packet):
 class Responder:
     """What arrived at one end as requests, and what it answered."""
 
-    def __init__(self, psn, mtu, dies):
+    def __init__(self, psn, mtu, dies, late=False):
         self.expected, self.mtu = psn, mtu
+        self.late = late  # it may have its turn later than what arrives
         self.dies = dies  # at some time that is not seen: its own requests may have failed
         self.messages = 0
         self.gap = False
@@ -46,7 +51,7 @@ class Responder:
         if self.dead:
             return
         # It has had its turn since then, and nothing else to say first.
-        if self.owed is not None and round_of(packet) > self.since:
+        if not self.late and self.owed is not None and round_of(packet) > self.since:
             if not self.dies:
                 raise Verdict(f"nothing told of the gap at PSN {self.owed}")
             self.dead = True
@@ -63,7 +68,9 @@ class Responder:
             self._take(packet)
 
     def _take(self, packet):
-        # A packet that came late after all, before its gap was told of.
+        # A packet that came late after all, before its gap was told of. Cables do not change the order.
+        if self.owed is not None and self.late:
+            raise Verdict(f"nothing told of the gap at PSN {self.owed}")
         if self.owed is not None:
             self.count["closed"] += 1
         before = (self.expected, self.messages, len(self.reads), len(self.atomics))
@@ -90,6 +97,7 @@ class Responder:
         if last < 0 or ahead(self.expected, psn) <= 0:
             raise Verdict(f"a refusal of PSN {psn}, which did not come")
         _, before, count = self.taken[last]
+        count = count.copy()
         for name in ("out_of_sequence", "duplicate_request"):
             count[name] = self.count[name]
         count["out_of_sequence"] += len(self.taken) - 1 - last
@@ -108,6 +116,23 @@ class Responder:
                 raise Verdict(f"the answer of an atomic that was not asked for: PSN {packet.psn}")
         elif not any(0 <= ahead(packet.psn, psn) < count for psn, count in self.reads):
             raise Verdict(f"the data of a READ that was not asked for: PSN {packet.psn}")
+
+    def knows(self, packet):
+        """Whether it can answer that now, by what it has looked at."""
+        if packet.name == "ATOMIC_ACKNOWLEDGE":
+            return packet.psn in self.atomics
+        if packet.name != "ACKNOWLEDGE":
+            return any(0 <= ahead(packet.psn, psn) < count for psn, count in self.reads)
+        if packet.kind == ACK:
+            return packet.psn == (self.expected - 1) % PSNS
+        if packet.kind == NAK and packet.value == 0:
+            return packet.psn == self.owed
+        return any(psn == packet.psn for psn, _, _ in self.taken) and ahead(self.expected, packet.psn) > 0
+
+    @staticmethod
+    def may_repeat(_):
+        """It says nothing of itself."""
+        return False
 
     def _acknowledges(self, packet):
         if packet.kind == ACK:
@@ -164,6 +189,14 @@ class Requester:
         self.next = (packet.psn + psns) % PSNS
         if ahead(self.next, self.high) > 0:
             self.high = self.next
+
+    def knows(self, packet):
+        """Whether that comes next, by the answers that it has looked at."""
+        return packet.psn == self.next
+
+    def may_repeat(self, packet):
+        """Whether that is what it sends when no answer came."""
+        return packet.psn == self.una
 
     def _timed_out(self, packet):
         if packet.psn != self.una or ahead(self.next, self.una) < 0:
@@ -240,13 +273,57 @@ class Requester:
             raise Verdict(f"PSN {self.una} has no answer at the end")
 
 
-def judge(events, first, second, told):
+class Late:
+    """A requester or responder that may look at what has arrived later: as late as what it sends lets one think."""
+
+    def __init__(self, of):
+        self.of = of
+        self.arrived = collections.deque()
+        self.arrives = self.arrived.append
+
+    def _looks(self, packet):
+        """At so much that it knows what it sends, or else repeats what had no answer; if neither can be, at nothing."""
+        for fits in ("knows", "may_repeat"):
+            trial, count = copy.copy(self.of), 0
+            vars(trial).update({name: copy.copy(value) for name, value in vars(trial).items()})
+            try:
+                while not getattr(trial, fits)(packet):
+                    trial.arrives(self.arrived[count])
+                    count += 1
+            except (IndexError, Verdict):
+                continue
+            self.of = trial
+            for _ in range(count):
+                self.arrived.popleft()
+            return
+
+    def sends(self, packet):
+        self._looks(packet)
+        self.of.sends(packet)
+
+    def answers(self, packet):
+        self._looks(packet)
+        self.of.answers(packet)
+
+    def end(self, *of):
+        """It has looked at all of it in the end."""
+        while self.arrived:
+            self.of.arrives(self.arrived.popleft())
+        self.of.end(*of)
+
+    @property
+    def count(self):
+        return self.of.count
+
+
+def judge(events, first, second, told, late=False):
     """
     The counts of both ends, each as its own counters name them. `events`: packets in the order of time; `first` and `second`:
-    addresses of the ends; `told`: what the program says of them.
+    addresses of the ends; `told`: what the program says of them; `late`: the ends may look at what arrives later.
     """
-    requesters = {end: Requester(told["psn"], told["mtu"], told["retry"]) for end in (first, second)}
-    responders = {end: Responder(told["psn"], told["mtu"], said["state"] == 6)
+    wrap = Late if late else lambda of: of
+    requesters = {end: wrap(Requester(told["psn"], told["mtu"], told["retry"])) for end in (first, second)}
+    responders = {end: wrap(Responder(told["psn"], told["mtu"], said["state"] == 6, late))
                   for end, said in zip((first, second), told["ends"])}
     for packet in events:
         if not packet.icrc_good:

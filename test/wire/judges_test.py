@@ -227,12 +227,91 @@ def test_gaps_answers_and_repetitions_are_as_the_protocol_says(tmp_path, name):
     assert all(happened[counter] > 0 for counter in HAPPENS.get(name, ())), happened
 
 
-def broken(events, told):
-    judges_flow.judge(events, *ends_of(told), told)
+# ---- Faults of packets that are named ----
+
+@dataclasses.dataclass
+class Rules:
+    """Packets of one end that a fault meets: those that have these fields, of them the first, the second, as `nths` says."""
+
+    nths: tuple
+    end: int = 0
+    fields: tuple = ()  # of psn, qpn, opcode
+    other_qpn: bool = False  # that nobody has
+
+    def text(self, action, values):
+        """As the devarg rule= has it."""
+        named = "".join(f"/{field}:{values[field] + (field == 'qpn' and self.other_qpn)}" for field in self.fields)
+        return "+".join(f"{action}{named}/nth:{nth}" for nth in self.nths)
+
+    def victims(self, events, source, values):
+        """Of what was sent, what they meet."""
+        fit = [packet for packet in events if packet.sent and packet.source == source and
+               all(getattr(packet, field) == values[field] for field in self.fields)]
+        return [fit[nth - 1] for nth in self.nths] if not self.other_qpn else []
 
 
-def test_the_judge_sees_what_is_wrong(tmp_path):
-    """Each rule, broken by hand in a capture that keeps them all."""
+READ_RESPONSE_FIRST, ACKNOWLEDGE, WRITE_FIRST = 0x0d, 0x11, 0x06
+RULES = {
+    "a-psn": Rules((1,), fields=("psn",)), "a-psn-three-times": Rules((1, 2, 3), fields=("psn",)),
+    "a-qpn": Rules((2, 9, 10, 30), fields=("qpn",)), "a-psn-of-a-qpn": Rules((1,), fields=("qpn", "psn")),
+    "another-qpn": Rules((1, 2), fields=("qpn",), other_qpn=True), "any": Rules((1,)),
+    "an-opcode": Rules((1, 3), fields=("opcode",)), "answers": Rules((1, 4), 1, ("opcode",)),
+    "data-of-reads": Rules((1,), 1, ("opcode",)),
+}
+OPCODES = {"an-opcode": WRITE_FIRST, "answers": ACKNOWLEDGE, "data-of-reads": READ_RESPONSE_FIRST}
+
+
+RULED_SEED = 3
+
+
+def identity(packet):
+    return packet.source, packet.opcode, packet.psn
+
+
+@pytest.fixture(name="named", scope="module")
+def fixture_named(tmp_path_factory):
+    """(a request of the first end somewhere in the midst, what is said) where no rule is."""
+    events, _, told = recorded(tmp_path_factory.mktemp("named"), RULED_SEED, {})
+    return [packet for packet in events if packet.sent and packet.source == ends_of(told)[0] and not packet.is_response][9], told
+
+
+@pytest.mark.parametrize("action", ("drop", "corrupt"))
+@pytest.mark.parametrize("name", RULES)
+def test_what_a_rule_names_is_what_the_protocol_repairs(tmp_path, named, name, action):
+    """By QPN, PSN, opcode, and how often such a one has come: these packets do not arrive, all others do."""
+    rules, (request, before) = RULES[name], named
+    values = {"psn": request.psn, "qpn": before["ends"][1 - rules.end]["qpn"], "opcode": OPCODES.get(name)}
+    events, damaged, told = recorded(tmp_path, RULED_SEED, {},
+                                     **{("rule", "second_rule")[rules.end]: rules.text(action, values)})
+    check_counters(judges_flow.judge(events, *ends_of(told), told), told)
+    check_frames(events, damaged, told)
+    victims = rules.victims(events, ends_of(told)[rules.end], values)
+    lost = collections.Counter(identity(packet) for packet in events if packet.sent)
+    lost.subtract(identity(packet) for packet in events if not packet.sent and packet.icrc_good)
+    assert +lost == collections.Counter(map(identity, victims))
+    assert told["ends"][rules.end]["wire_dropped" if action == "drop" else "wire_corrupted"] == len(victims)
+    assert [end["state"] for end in told["ends"]] == [3, 3]
+
+
+@pytest.mark.parametrize("retry", (0, 1, 3, 7))
+def test_a_packet_that_never_arrives_is_sent_as_often_as_is_allowed(tmp_path, named, retry):
+    """Once, and each retry; then its queue pair is in error."""
+    request, _ = named
+    rule = f"drop/psn:{request.psn}/opcode:{request.opcode}"
+    events, damaged, told = recorded(tmp_path, RULED_SEED, {}, retry=retry, rule=rule)
+    check_counters(judges_flow.judge(events, *ends_of(told), told), told)
+    check_frames(events, damaged, told)
+    assert sum(packet.sent and identity(packet) == identity(request) for packet in events) == 1 + retry
+    assert told["ends"][0]["wire_dropped"] == 1 + retry
+    assert told["ends"][0]["state"] == 6
+
+
+@pytest.mark.parametrize("late", (False, True))
+def test_the_judge_sees_what_is_wrong(tmp_path, late):
+    """Each rule, broken by hand in a capture that keeps them all; also where the ends might have looked later."""
+    def broken(events, told):
+        judges_flow.judge(events, *ends_of(told), told, late)
+
     seed = 1
     while True:
         events, _, told = recorded(tmp_path, seed, FAULTS["loss"])

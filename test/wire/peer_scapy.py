@@ -114,9 +114,13 @@ def frame_of(addresses, opcode, *headers, payload=b"", vlan=None, port=judges_fr
 
 
 class End:
-    """Our end, as a process of its own. Use as a context. `devices`: what the vdev net_rnic0 has, and other vdevs."""
+    """
+    Our end, as a process of its own. Use as a context. `devices`: what the vdev net_rnic0 has, and other vdevs; `addresses`: it
+    has the ones above.
+    """
 
-    def __init__(self, devices=("wire=port:net_af_packet0", "net_af_packet0,iface=va")):
+    def __init__(self, devices=("wire=port:net_af_packet0", "net_af_packet0,iface=va"), addresses=True):
+        self.addresses = addresses
         self.folder = tempfile.mkdtemp(prefix="rnic-peer-")
         prefix = os.path.basename(self.folder)
         lcores = "--lcores=0@(0-1)" if os.cpu_count() > 1 else "--lcores=0@0"
@@ -135,10 +139,9 @@ class End:
             self.address, self.bytes, self.rkey = (int(words[i]) for i in (3, 5, 7))
             path = next(os.path.join(folder, "dpdk_telemetry.v2") for folder, _, files in os.walk(self.folder)
                         if "dpdk_telemetry.v2" in files)
-            for address in OURS + ALSO_OURS:
-                self.do(f"address {gid_of(address).hex()} 0")
-            for address in OURS:
-                self.do(f"address {gid_of(address).hex()} {VLAN}")
+            for address, vlan in [(each, 0) for each in OURS + ALSO_OURS] + [(each, VLAN) for each in OURS]:
+                if self.addresses:
+                    self.do(f"address {gid_of(address).hex()} {vlan}")
             self.telemetry = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.telemetry.connect(path)
             self.telemetry.recv(65536)
