@@ -83,8 +83,6 @@ received(struct perf_flows *flows, const struct rdmapmd_wc *wc)
 {
 	struct perf_flow *flow = &flows->flow[wc->wr_id];
 
-	if (flows->outcome->received == 0 && !flows->phase->end->requests)
-		flows->outcome->start = rte_get_timer_cycles();
 	flow->received++;
 	flows->outcome->received++;
 	if (++flow->consumed >= REPOST_BURST || flow->received + REPOST_BURST >= flow->receives) {

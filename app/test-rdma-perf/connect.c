@@ -6,16 +6,44 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include "end.h"
+#include "interrupt.h"
 #include "say.h"
 
-#define PORT 1
+#define PORT	     1
+#define LINK_MS	     4000
+#define LINK_LOOK_MS 10
 
 static int
 cannot(const struct perf_end *end, int rc, const char *what)
 {
 	return perf_fail(rc, "%s: cannot %s: %s", end->device, what, strerror(abs(rc)));
+}
+
+/* Of a wire between two processes there is one once both are there. */
+static int
+wait_link(struct perf_end *end)
+{
+	unsigned int ms;
+	int rc;
+
+	for (ms = 0; ms < LINK_MS && !perf_interrupted(); ms += LINK_LOOK_MS) {
+		rc = rdmapmd_port_query(end->context, PORT, &end->port);
+		if (rc != 0)
+			return cannot(end, rc, "query its port");
+		if (end->port.state == RDMAPMD_PORT_ACTIVE)
+			return 0;
+		rte_delay_us_sleep(1000 * LINK_LOOK_MS);
+	}
+	if (perf_interrupted())
+		return -EINTR;
+	return perf_fail(
+		-ENOLINK,
+		"%s: the port has no link: see to its cable, or to the wire that its device was "
+		"given",
+		end->device);
 }
 
 static enum rdmapmd_mtu
@@ -106,8 +134,10 @@ perf_end_connect(struct perf_end *end)
 {
 	const struct rdmapmd_ah_attr path = path_to_peer(end);
 	uint32_t i;
-	int rc;
+	int rc = wait_link(end);
 
+	if (rc != 0)
+		return rc;
 	end->mtu = RTE_MIN(end->mtu, end->peer.mtu);
 	if (end->options->transport == RDMAPMD_QPT_UD)
 		end->size_max = RTE_MIN(end->size_max, end->mtu);

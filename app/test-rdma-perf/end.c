@@ -6,20 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_malloc.h>
 #include <rte_random.h>
 
 #include "end_private.h"
-#include "interrupt.h"
 #include "say.h"
 
 #define ACCESS                                                                                   \
 	(RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ | \
 	 RDMAPMD_ACCESS_REMOTE_ATOMIC)
-#define PORT	     1
-#define LINK_MS	     4000
-#define LINK_LOOK_MS 10
+#define PORT 1
 
 static int
 cannot(const struct perf_end *end, int rc, const char *what)
@@ -73,25 +69,11 @@ open_device(struct perf_end *end, const char *name)
 }
 
 static int
-wait_link(struct perf_end *end)
+query_port(struct perf_end *end)
 {
-	unsigned int ms;
-	int rc;
+	int rc = rdmapmd_port_query(end->context, PORT, &end->port);
 
-	for (ms = 0; ms < LINK_MS && !perf_interrupted(); ms += LINK_LOOK_MS) {
-		rc = rdmapmd_port_query(end->context, PORT, &end->port);
-		if (rc != 0)
-			return cannot(end, rc, "query its port");
-		if (end->port.state == RDMAPMD_PORT_ACTIVE)
-			return 0;
-		rte_delay_us_sleep(1000 * LINK_LOOK_MS);
-	}
-	if (perf_interrupted())
-		return -EINTR;
-	return perf_fail(-ENOLINK,
-			 "%s: the port has no link: see to its cable, or to the wire that its "
-			 "device was given",
-			 end->device);
+	return rc == 0 ? 0 : cannot(end, rc, "query its port");
 }
 
 static int
@@ -219,7 +201,7 @@ perf_end_open(struct perf_end *end, const struct perf_options *options, bool cli
 	};
 	rc = open_device(end, device);
 	if (rc == 0)
-		rc = wait_link(end);
+		rc = query_port(end);
 	if (rc == 0)
 		rc = find_gid(end);
 	if (rc == 0)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""dpdk-test-rdma-perf as two processes on devices of softrnicd: what they measure, and what each says when the other one is gone, is
+another program or runs something else."""
+
+import contextlib
+import re
+import socket
+import time
+
+import pytest
+
+from daemon.softrnicd import Softrnicd
+from e2e.perf import PATIENT, Running, free_port, run
+
+SWITCH = tuple(f"name={name},wire=switch:hub" for name in "ab")
+FEW = ("-n", "20")
+LONG = pytest.mark.long
+
+
+@contextlib.contextmanager
+def both(*args, client=(), server=(), devices=None):
+    """Two ends that have met: they run `args`, and each its own."""
+    port = ("-p", str(free_port()))
+    with (Softrnicd(devices) if devices else Softrnicd()) as daemon:
+        vdevs = daemon.vdevs()
+        with Running(*port, *PATIENT, *args, *server, vdevs=vdevs[:1]) as answers:
+            answers.wait_for("Waiting for client")
+            with Running(*port, *PATIENT, *args, *client, "localhost", vdevs=vdevs[1:]) as asks:
+                yield answers, asks, daemon
+        daemon.stop()
+
+
+def ends(*args, devices=None, **own):
+    with both(*args, devices=devices, **own) as (answers, asks, _):
+        client, server = asks.end(), answers.end()
+    return client, server
+
+
+def check(client, server, rows, kind="bw", answers=False):
+    for done in (client, server):
+        assert done.code == 0 and done.messages() == [], done
+    assert client.rows(kind) == rows, client
+    assert server.rows(kind) == (rows if answers else []), server
+
+
+@pytest.mark.parametrize("op, size", [
+    ("send", 5000),
+    *(pytest.param(op, size, marks=LONG) for op, size in (("write", 100000), ("write_imm", 700), ("read", 9000), ("fetch_add", 8), ("cmp_swap", 8)))])
+@pytest.mark.parametrize("mode", [pytest.param("bw", marks=LONG), "lat"])
+def test_each_operation_between_two_processes(op, size, mode):
+    client, server = ends("--op", op, f"--mode={mode}", "-s", str(size), *FEW)
+    check(client, server, [(size, 20)], mode, answers=op in ("send", "write_imm") or mode == "lat" and op == "write")
+    # Each tells the other what it is.
+    local = re.search(r"^ local address: (.*)$", client.out, re.M)[1]
+    assert f" remote address: {local}" in server.out, client.out + server.out
+
+
+@LONG
+@pytest.mark.parametrize("transport, mode", [("UC", "bw"), ("UC", "lat"), ("UD", "bw"), ("UD", "lat")])
+def test_transports_over_a_switch(transport, mode):
+    client, server = ends("-c", transport, "--op=send", f"--mode={mode}", "-s", "1000", *FEW, devices=SWITCH)
+    check(client, server, [(1000, 20)], mode, answers=True)
+
+
+@LONG
+def test_both_ways_with_several_queue_pairs():
+    client, server = ends("--op=write", "-b", "-q", "4", "-s", "3000", *FEW)
+    check(client, server, [(3000, 80)], answers=True)
+
+
+@LONG
+def test_all_sizes():
+    client, server = ends("--op=read", "-a", "-n", "5")
+    check(client, server, [(1 << power, 5) for power in range(1, 24)])
+
+
+def test_a_wrong_byte_is_told_to_both():
+    client, server = ends("--op=write", "-s", "64", *FEW, server=("--damage=9",))
+    assert (client.code, server.code) == (1, 1), f"{client}\n{server}"
+    assert "is wrong at offset 9" in server.err and "has found wrong data at this end" in server.err, server
+    assert "has found wrong data at the other end" in client.err, client
+
+
+@pytest.mark.parametrize("dies", ["server", pytest.param("client", marks=LONG)])
+@pytest.mark.parametrize("op", [pytest.param("send", marks=LONG), "write"])
+def test_the_other_end_is_killed(op, dies):
+    with both("--op", op, "-s", "64", "-D", "600") as (answers, asks, _):
+        asks.wait_for("#bytes")
+        time.sleep(0.3)
+        victim, survivor = (answers, asks) if dies == "server" else (asks, answers)
+        victim.process.kill()
+        start = time.monotonic()
+        done = survivor.end(60)
+        took = time.monotonic() - start
+    assert done.code == 1 and len(done.messages()) == 1, done
+    assert "gone" in done.err and took < 5, f"{took} s\n{done}"
+
+
+@LONG
+def test_the_device_s_other_half_is_killed():
+    with both("--op=write", "-s", "64", "-D", "600") as (answers, asks, daemon):
+        asks.wait_for("#bytes")
+        time.sleep(0.3)
+        daemon.kill()
+        client, server = asks.end(60), answers.end(60)
+        daemon.start()
+    assert client.code == 1 and server.code == 1, f"{client}\n{server}"
+    assert "has gone" in client.err and client.messages(), client
+
+
+@pytest.mark.parametrize("mode", ["bw", pytest.param("lat", marks=LONG)])
+def test_ctrl_c_prints_what_was_measured(mode):
+    with both("--op=send", f"--mode={mode}", "-s", "64", "-D", "600") as (answers, asks, _):
+        asks.wait_for("#bytes")
+        time.sleep(0.5)
+        asks.interrupt()
+        client, server = asks.end(60), answers.end(60)
+    kind = "lat -D" if mode == "lat" else "bw"
+    assert client.code == 130 and len(client.rows(kind)) == 1 and client.rows(kind)[0][1] > 0, client
+    assert server.code == 1 and "the other end was interrupted" in server.err, server
+    assert len(server.rows(kind)) == 1, server
+
+
+@LONG
+def test_ctrl_c_at_the_server_and_before_there_is_a_client():
+    with both("--op=write", "-s", "64", "-D", "600") as (answers, asks, _):
+        asks.wait_for("#bytes")
+        answers.interrupt()
+        client, server = asks.end(60), answers.end(60)
+    assert server.code == 130 and client.code == 1 and "the other end has gone" in client.err, f"{client}\n{server}"
+    with Running("-p", str(free_port())) as alone:
+        alone.wait_for("Waiting for client")
+        alone.interrupt()
+        done = alone.end(60)
+    assert done.code == 130 and done.messages() == [], done
+
+
+def test_ends_that_run_something_else_name_it():
+    client, server = ends("--op=write", *FEW, client=("-s", "64"), server=("-s", "128"))
+    assert (client.code, server.code) == (1, 1), f"{client}\n{server}"
+    assert 'the other end has "--size 128" and this one "--size 64": give both ends the same options' in client.err, client
+    assert 'the other end has "--size 64" and this one "--size 128"' in server.err, server
+
+
+class Stranger:
+    """A client of a server of ours that sends what it likes."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def meet(self, *options):
+        port = free_port()
+        with Running("-p", str(port), *options) as server:
+            server.wait_for("Waiting for client")
+            with socket.create_connection(("localhost", port)) as stream:
+                stream.sendall(self.text)
+                return server.end(60)
+
+
+@pytest.mark.parametrize("text, words", [
+    (b"RDMAPERF 002 HELLO    00000002\nxx", "the other end speaks version 002, this one version 001"),
+    (b"0000:000011:4f2a1c:00000000000000000000ffff0a000001\0", "for ibv_*_pingpong give --exchange=pingpong"),
+    pytest.param(b"RDMAPERF 001 NONSENSE 00000000\n", "the other end sends an unknown message", marks=LONG),
+    pytest.param(b"RDMAPERF 001 HELLO    ffffffff\n", "the other end sends what is no message", marks=LONG),
+    pytest.param(b"RDMAPERF 001 BEGIN    00000000\n", "the other end sends BEGIN where HELLO is to come", marks=LONG),
+], ids=["version", "pingpong", "type", "length", "order"])
+def test_an_end_that_speaks_another_language(text, words):
+    done = Stranger(text).meet()
+    assert done.code == 1 and words in done.err, done
+
+
+def test_a_port_that_is_taken_is_named():
+    with socket.socket(socket.AF_INET6) as holder:
+        port = free_port()
+        holder.bind(("::", port))
+        holder.listen(1)
+        done = run("-p", str(port))
+    assert done.code == 1 and f"TCP port {port} is taken" in done.err and "--port (-p)" in done.err, done
+
+
+@LONG
+def test_a_server_that_is_not_there():
+    done = run("-p", str(free_port()), "localhost")
+    assert done.code == 1 and "Connection refused (is the server started, with the same --port?)" in done.err, done
+    done = run("no-such-host.invalid")
+    assert done.code == 1 and "no-such-host.invalid: " in done.err, done
