@@ -107,9 +107,9 @@ rdmapmd_ah_destroy(struct rdmapmd_ah *ah)
 #define IPV4_BYTES 20 /* without options: what RoCE has */
 #define IPV4_AT	   (RDMAPMD_GRH_BYTES - IPV4_BYTES)
 
-/* Without options, and its sum is right (RFC 1071). */
+/* As the device took it: without options, and its sum is right (RFC 1071). */
 static bool
-is_ipv4(const uint8_t header[IPV4_BYTES])
+is_good_ipv4(const uint8_t header[IPV4_BYTES])
 {
 	uint32_t sum = 0;
 	unsigned int i;
@@ -129,20 +129,20 @@ gid_of_ipv4(const uint8_t address[4])
 }
 
 /*
- * From whom, to whom, and what to answer with. In front of an IPv4 header anything may stand, also what looks like an IPv6 one: the
- * checksum tells, as Linux's ib_get_rdma_header_version() has it. False: neither.
+ * From whom, to whom, and what to answer with. Which header it is, the device says: in front of an IPv4 header anything may stand,
+ * and an IPv6 one can end like an IPv4 one, as whoever chooses its addresses likes. False: it is none.
  */
 static bool
-read_header(const uint8_t bytes[RDMAPMD_GRH_BYTES], struct rdmapmd_ah_attr *path,
+read_header(const uint8_t bytes[RDMAPMD_GRH_BYTES], bool is_ipv4, struct rdmapmd_ah_attr *path,
 	    union rdmapmd_gid *to)
 {
 	const uint8_t *ipv4 = bytes + IPV4_AT;
 
-	if (is_ipv4(ipv4)) {
+	if (is_ipv4) {
 		path->traffic_class = ipv4[1];
 		path->dgid = gid_of_ipv4(ipv4 + 12);
 		*to = gid_of_ipv4(ipv4 + 16);
-		return true;
+		return is_good_ipv4(ipv4);
 	}
 	path->traffic_class = (uint8_t)(bytes[0] << 4 | bytes[1] >> 4);
 	path->flow_label = (bytes[1] & 0xfu) << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
@@ -184,12 +184,13 @@ ah_answer(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, uint8_t
 {
 	struct rdmapmd_ah_attr path = { .hop_limit = 255, .sl = wc->sl & 7, .port_num = port_num };
 	const uint16_t vlan_id = wc->wc_flags & RDMAPMD_WC_WITH_VLAN ? wc->vlan_id : 0;
+	const bool is_ipv4 = (wc->wc_flags & RDMAPMD_WC_IPV4) != 0;
 	union rdmapmd_gid to;
 	const char *why = NULL;
 
 	if (port_num == 0 || port_num > context->attr.phys_port_cnt)
 		why = "no such port_num";
-	else if (!(wc->wc_flags & RDMAPMD_WC_GRH) || !read_header(grh, &path, &to))
+	else if (!(wc->wc_flags & RDMAPMD_WC_GRH) || !read_header(grh, is_ipv4, &path, &to))
 		why = "there is no header before the datagram";
 	else if (find_source(context, &to, vlan_id, &path) != 0)
 		why = "the port has no address that the answer could begin at";

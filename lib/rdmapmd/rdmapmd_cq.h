@@ -79,6 +79,8 @@ enum rdmapmd_wc_flags {
 	RDMAPMD_WC_WITH_IMM = 1 << 1,
 	RDMAPMD_WC_WITH_INV = 1 << 3,
 	RDMAPMD_WC_WITH_VLAN = 1 << 5,
+	/** of a datagram: the last 20 of those bytes are an IPv4 header; without it all 40 are one of IPv6 */
+	RDMAPMD_WC_IPV4 = 1 << 6,
 };
 
 /**

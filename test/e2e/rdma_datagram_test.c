@@ -162,7 +162,7 @@ expect(const struct member *member, uint32_t length, uint8_t byte, uint32_t sour
 	uint32_t i;
 
 	assert_int_equal(wc.byte_len, RDMAPMD_GRH_BYTES + length);
-	assert_int_equal(wc.wc_flags, RDMAPMD_WC_GRH);
+	assert_int_equal(wc.wc_flags & ~RDMAPMD_WC_IPV4, RDMAPMD_WC_GRH);
 	assert_int_equal(wc.src_qp, source);
 	for (i = 0; i < length; i++)
 		assert_int_equal(member->room[RDMAPMD_GRH_BYTES + i], byte);
@@ -213,6 +213,7 @@ test_the_header_of_ipv4(void **unused)
 	const uint16_t length = 20 + 8 + 12 + 8 + MESSAGE + 4;
 	struct member here, there;
 	struct rdmapmd_ah *to;
+	struct rdmapmd_wc wc;
 	const uint8_t *header;
 	uint32_t sum = 0, i;
 
@@ -222,7 +223,8 @@ test_the_header_of_ipv4(void **unused)
 	to = handle(&nodes[0], &nodes[1], true);
 	memset(there.room, 0xff, ROOM);
 	send_to(&here, MESSAGE, 0x11, to, there.qp->qp_num, RDMA_QKEY);
-	expect(&there, MESSAGE, 0x11, here.qp->qp_num);
+	wc = expect(&there, MESSAGE, 0x11, here.qp->qp_num);
+	assert_true(wc.wc_flags & RDMAPMD_WC_IPV4);
 	assert_memory_equal(there.room, zeros, sizeof(zeros));
 	header = there.room + 20;
 	for (i = 0; i < 20; i += 2)
@@ -246,6 +248,7 @@ test_the_header_of_ipv6(void **unused)
 	const uint16_t length = 8 + 12 + 8 + MESSAGE + 4;
 	struct member here, there;
 	struct rdmapmd_ah *to;
+	struct rdmapmd_wc wc;
 	const uint8_t *header;
 
 	(void)unused;
@@ -253,7 +256,8 @@ test_the_header_of_ipv6(void **unused)
 	make(&there, 1, &nodes[1], RDMAPMD_QPT_UD, 0);
 	to = handle(&nodes[0], &nodes[1], false);
 	send_to(&here, MESSAGE, 0x11, to, there.qp->qp_num, RDMA_QKEY);
-	expect(&there, MESSAGE, 0x11, here.qp->qp_num);
+	wc = expect(&there, MESSAGE, 0x11, here.qp->qp_num);
+	assert_false(wc.wc_flags & RDMAPMD_WC_IPV4);
 	header = there.room;
 	assert_int_equal(header[0], 0x66);
 	assert_int_equal(header[1], 0xa0);

@@ -127,7 +127,7 @@ static const uint8_t ipv6_header[RDMAPMD_GRH_BYTES] = {
 static void
 test_the_way_back_by_ipv4(void **state)
 {
-	const struct rdmapmd_wc wc = { .wc_flags = RDMAPMD_WC_GRH, .sl = 5 };
+	const struct rdmapmd_wc wc = { .wc_flags = RDMAPMD_WC_GRH | RDMAPMD_WC_IPV4, .sl = 5 };
 	struct fake_set *set = *state;
 	struct rdmapmd_ah_attr expected = ipv4_path();
 	struct rdmapmd_ah *ah;
@@ -157,6 +157,29 @@ test_the_way_back_by_ipv6(void **state)
 	assert_int_equal(set->fake->ah.traffic_class, 0x68);
 	assert_int_equal(set->fake->ah.flow_label, 0x12345);
 	assert_int_equal(set->fake->ah.port_num, 2);
+}
+
+/* One of IPv6 whose addresses make a good header of IPv4 of its end: the device says what it is. */
+static void
+test_the_way_back_by_what_looks_like_both(void **state)
+{
+	struct rdmapmd_wc wc = { .wc_flags = RDMAPMD_WC_GRH };
+	uint8_t header[RDMAPMD_GRH_BYTES];
+	struct fake_set *set = *state;
+	struct rdmapmd_ah *ah;
+
+	memcpy(header, ipv6_header, sizeof(header));
+	memcpy(header + 20, ipv4_header + 20, 20);
+	memcpy(set->fake->gids[2].gid.raw, header + 24, 16);
+	assert_int_equal(rdmapmd_ah_from_wc(set->pd, 2, &wc, header, &ah), 0);
+	assert_memory_equal(set->fake->ah.dgid.raw, header + 8, 16);
+	assert_int_equal(set->fake->ah.sgid_index, 2);
+	wc.wc_flags |= RDMAPMD_WC_IPV4;
+	assert_int_equal(rdmapmd_ah_from_wc(set->pd, 1, &wc, header, &ah), 0);
+	assert_memory_equal(set->fake->ah.dgid.raw + 12, header + 32, 4);
+	assert_int_equal(set->fake->ah.sgid_index, 1);
+	/* And of IPv4 is only what has its form. */
+	assert_int_equal(rdmapmd_ah_from_wc(set->pd, 1, &wc, ipv6_header, &ah), -EINVAL);
 }
 
 /* The same address stands in the table twice: it is told which VLAN it came from. */
@@ -198,13 +221,13 @@ test_the_way_back_from_a_group(void **state)
 static void
 test_no_way_back(void **state)
 {
-	struct rdmapmd_wc wc = { .wc_flags = RDMAPMD_WC_GRH };
+	struct rdmapmd_wc wc = { .wc_flags = RDMAPMD_WC_GRH | RDMAPMD_WC_IPV4 };
 	uint8_t header[RDMAPMD_GRH_BYTES];
 	struct fake_set *set = *state;
 	struct rdmapmd_ah *ah = NULL;
 
 	memcpy(header, ipv4_header, sizeof(header));
-	/* A wrong sum is no IPv4, and what stands before it leads to nobody. */
+	/* A wrong sum is no IPv4, whatever stands before it. */
 	header[39]++;
 	assert_int_equal(rdmapmd_ah_from_wc(set->pd, 1, &wc, header, &ah), -EINVAL);
 	header[39]--;
@@ -219,7 +242,7 @@ test_no_way_back(void **state)
 	set->fake->gids[1].gid.raw[15]++;
 	assert_int_equal(rdmapmd_ah_from_wc(set->pd, 1, &wc, ipv4_header, &ah), -EINVAL);
 	set->fake->gids[1].gid.raw[15]--;
-	wc.wc_flags = RDMAPMD_WC_WITH_IMM;
+	wc.wc_flags = RDMAPMD_WC_WITH_IMM | RDMAPMD_WC_IPV4;
 	assert_int_equal(rdmapmd_ah_from_wc(set->pd, 1, &wc, ipv4_header, &ah), -EINVAL);
 	assert_null(ah);
 	assert_int_equal(fake_count(set->fake, "ah_create"), 0);
@@ -446,6 +469,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_the_macs_of_groups),
 	TEST(test_the_way_back_by_ipv4),
 	TEST(test_the_way_back_by_ipv6),
+	TEST(test_the_way_back_by_what_looks_like_both),
 	TEST(test_the_way_back_into_a_vlan),
 	TEST(test_the_way_back_from_a_group),
 	TEST(test_no_way_back),

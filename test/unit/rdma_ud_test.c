@@ -326,7 +326,8 @@ test_a_datagram_arrives(void **state)
 		assert_int_equal(wc.qp_num, RINGS_QPN);
 		assert_int_equal(wc.pkey_index, 0);
 		assert_int_equal(wc.sl, 0);
-		assert_int_equal(wc.wc_flags, RDMAPMD_WC_GRH | (i < 2 ? 0 : RDMAPMD_WC_WITH_IMM));
+		assert_int_equal(wc.wc_flags, RDMAPMD_WC_GRH | (i % 2 == 0 ? RDMAPMD_WC_IPV4 : 0) |
+						      (i < 2 ? 0 : RDMAPMD_WC_WITH_IMM));
 		if (i >= 2)
 			assert_int_equal(wc.imm_data, RTE_BE32(0xcafef00d));
 	}
@@ -347,7 +348,8 @@ test_a_datagram_of_a_vlan_arrives(void **state)
 		cqe->vlan_info = RNIC_BE16(0xb123);
 		cqe->l4_l3_hdr_type = i == 1 ? RNIC_CQE_VLAN_STRIPPED : 0;
 		assert_int_equal(rings_poll(rings, &wc), 200 + i);
-		assert_int_equal(wc.wc_flags, RDMAPMD_WC_GRH | (i == 1 ? RDMAPMD_WC_WITH_VLAN : 0));
+		assert_int_equal(wc.wc_flags, RDMAPMD_WC_GRH | RDMAPMD_WC_IPV4 |
+						      (i == 1 ? RDMAPMD_WC_WITH_VLAN : 0));
 		assert_int_equal(wc.sl, i == 1 ? 5 : 0);
 		assert_int_equal(wc.vlan_id, i == 1 ? 0x123 : 0);
 	}

@@ -27,6 +27,9 @@
 #define VLAN_PRIORITY_SHIFT 13
 #define VLAN_ID_MASK	    0xfff
 
+/* flags_rqpn: of the kinds of packets the one with that bit. */
+#define IPV4 (RNIC_CQE_ROCE_IPV4 << RNIC_CQE_ROCE_SHIFT)
+
 /*
  * The last eight bytes of an entry, loaded at once: what was checked is what is used.
  * Queue number [55:32], WQE counter [31:16], opcode [7:4].
@@ -320,7 +323,8 @@ poll_datagram(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, u
 		return false;
 	wc->sl = tagged ? (uint8_t)(tag >> VLAN_PRIORITY_SHIFT) : 0;
 	wc->vlan_id = tagged ? tag & VLAN_ID_MASK : 0;
-	wc->wc_flags |= tagged ? RDMAPMD_WC_WITH_VLAN : 0;
+	wc->wc_flags |= (tagged ? RDMAPMD_WC_WITH_VLAN : 0) |
+			(rnic_be32_to_cpu(cqe->flags_rqpn) & IPV4 ? RDMAPMD_WC_IPV4 : 0);
 	return true;
 }
 
