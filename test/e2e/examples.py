@@ -14,26 +14,33 @@ NAMES = sorted(name for name in os.listdir(FOLDER) if os.path.exists(os.path.joi
 PATIENCE = 600
 
 
-def readme(name):
-    """The commands of its block, `$ COMMAND`, each with the lines that it prints."""
+def readme(name, at=0):
+    """The commands of its first block, or of that one, `$ COMMAND`, each with the lines that it prints."""
     with open(os.path.join(FOLDER, name, "README.md"), encoding="utf-8") as text:
-        block = re.search(r"^```\n(.*?)^```", text.read(), re.M | re.S)[1]
+        block = re.findall(r"^```\n(.*?)^```", text.read(), re.M | re.S)[at]
     commands = []
     for line in block.replace("\\\n", " ").splitlines():
         if line.startswith("$ "):
             commands.append((shlex.split(line[2:]), []))
         else:
             commands[-1][1].append(line)
-    assert commands[0] == (["make"], []), block
-    return commands[1:]
+    if at == 0:
+        assert commands.pop(0) == (["make"], []), block
+    return commands
 
 
 def command(argv, unique=""):
     """What is built here, of a command of a README; `unique` tells processes of a test apart that run side by side."""
+    argv = [arg for arg in argv if not arg.startswith("--file-prefix")]
     at = argv.index("--")
     lcores = [] if any(arg.startswith("--lcores") for arg in argv) else ["--lcores=0@(0-1)"]
     return [os.path.join(BUILD, "examples", os.path.basename(argv[0])), "-d", PLUGIN, *argv[1:at], *lcores, "--no-telemetry",
             f"--file-prefix=rnic-example{unique}-{os.getpid()}", *argv[at:]]
+
+
+def in_place(argv, folder):
+    """A command whose folder `wires` is another one."""
+    return [re.sub(r"(^|=)wires(?=/|$)", rf"\1{folder}", arg) for arg in argv]
 
 
 def execute(argv):

@@ -192,7 +192,7 @@ def test_kv_read_beside_a_writer_on_an_lcore_of_its_own():
     assert code == 0 and counts["wrong"] == 0 and counts["found"] + counts["missing"] == 500, counts
 
 
-@pytest.mark.parametrize("name", ["rdma_srq", "kv_read"])
+@pytest.mark.parametrize("name", ["rdma_srq", "kv_read", "rdma_pingpong"])
 def test_it_ends_on_an_interrupt(name):
     process = examples.start([name, "--vdev=net_rnic0", *EAL, "--", "net_rnic0", "1000000000"])
     # It runs when it is at its work, which takes CPU time; EAL's start takes less.

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Examples that are two processes, on devices of softrnicd: those who sleep or wait leave the CPUs to the others."""
+
+import re
+import signal
+import socket
+import threading
+
+import pytest
+
+from daemon.softrnicd import Softrnicd
+from e2e import examples
+
+# As ibv_rc_pingpong writes it: LID, number of the queue pair, first PSN, GID, and the NUL behind them.
+TEXT = re.compile(rb"0000:[0-9a-f]{6}:[0-9a-f]{6}:[0-9a-f]{32}\0")
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def devices_of(argv):
+    """What a README's softrnicd has."""
+    assert argv[:3] == ["softrnicd", "--dir", "wires"], argv
+    return [value for option, value in zip(argv, argv[1:]) if option == "--device"]
+
+
+def folder_of(daemon):
+    return daemon.sockets[0].rpartition("/")[0]
+
+
+def pingpong(daemon, side, *args):
+    """The README's server (1) or client (2)."""
+    argv, _ = examples.readme("rdma_pingpong", 1)[side]
+    return examples.start([*examples.in_place(argv, folder_of(daemon)), *args], unique=f"-{side}")
+
+
+class Between(threading.Thread):
+    """Takes the client's connection, makes one to the server, and hands on what they say; which it keeps."""
+
+    def __init__(self, port):
+        super().__init__()
+        self.to = port
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.said = []
+
+    def hand_on(self, source, target, size):
+        text = source.recv(size, socket.MSG_WAITALL)
+        self.said.append(text)
+        target.sendall(text)
+
+    def run(self):
+        client, _ = self.listener.accept()
+        server = socket.create_connection(("127.0.0.1", self.to))
+        with self.listener, client, server:
+            self.hand_on(client, server, 52)
+            self.hand_on(server, client, 52)
+            self.hand_on(client, server, 5)
+            self.said.append(client.recv(1) + server.recv(1))
+
+
+@pytest.fixture(name="daemon")
+def fixture_daemon():
+    with Softrnicd(devices_of(examples.readme("rdma_pingpong", 1)[0][0])) as running:
+        yield running
+
+
+def test_pingpong_of_two_processes(daemon):
+    """As the README says, but for fewer rounds, another port, and somebody between them who hears what they say."""
+    port = str(free_port())
+    server = pingpong(daemon, 1, "-p", port, "net_rnic0", "100")
+    examples.wait_for(server, f"^waiting at TCP port {port}$")
+    between = Between(port)
+    between.start()
+    client = pingpong(daemon, 2, "-p", str(between.port), "net_rnic0", "100")
+    for process, last in ((client, "pong 99"), (server, "ping 99")):
+        code, output = examples.finish(process)
+        assert code == 0 and f"the last message: {last}\n" in output, output
+        assert re.search("^100 round trips of 64 bytes", output, re.M), output
+    between.join()
+    texts = between.said
+    assert TEXT.fullmatch(texts[0]) and TEXT.fullmatch(texts[1]), texts
+    assert texts[0] != texts[1] and texts[2:] == [b"done\0", b""], texts
+
+
+def test_pingpong_server_ends_on_an_interrupt(daemon):
+    server = pingpong(daemon, 1, "-p", str(free_port()))
+    examples.wait_for(server, "^waiting at TCP port")
+    code, output = examples.finish(server, signal.SIGINT)
+    assert code == 0, output
+
+
+def test_pingpong_refuses_what_is_no_address(daemon):
+    port = free_port()
+    server = pingpong(daemon, 1, "-p", str(port))
+    examples.wait_for(server, "^waiting at TCP port")
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"GET / HTTP/1.1".ljust(51) + b"\0")
+        code, output = examples.finish(server)
+    assert code == 1 and "not an address: GET /" in output, output
+
+
+def test_pingpong_says_who_is_not_there(daemon):
+    port = free_port()
+    code, output = examples.finish(pingpong(daemon, 2, "-p", str(port)))
+    assert code == 1 and f"TCP port {port} of localhost: Connection refused" in output, output
