@@ -31,14 +31,19 @@
 
 /* ---- Meeting the other end ---- */
 
-static void
-say_waiting(FILE *out)
+static int
+wait_for_client(const struct perf_side *side, int *fd)
 {
+	int listener, rc = perf_tcp_listen(side->options->port, &listener);
+
+	if (rc != 0)
+		return rc;
 	fputs("\n************************************\n"
 	      "* Waiting for client to connect... *\n"
 	      "************************************\n",
-	      out);
-	fflush(out);
+	      side->out);
+	fflush(side->out);
+	return perf_tcp_accept(listener, fd);
 }
 
 /* Over a stream that is there. */
@@ -62,12 +67,10 @@ meet(struct perf_side *side)
 {
 	int rc = 0, fd = side->fd;
 
-	if (fd < 0 && side->client) {
+	if (fd < 0 && side->client)
 		rc = perf_tcp_connect(side->options->host, side->options->port, &fd);
-	} else if (fd < 0) {
-		say_waiting(side->out);
-		rc = perf_tcp_accept(side->options->port, &fd);
-	}
+	else if (fd < 0)
+		rc = wait_for_client(side, &fd);
 	if (rc != 0)
 		return rc;
 	if (side->options->exchange == PERF_NATIVE)

@@ -71,22 +71,29 @@ bind_to(int family, uint16_t port)
 }
 
 int
-perf_tcp_accept(uint16_t port, int *fd)
+perf_tcp_listen(uint16_t port, int *listener)
 {
-	int rc, listener = bind_to(AF_INET6, port);
+	int rc = bind_to(AF_INET6, port);
 
-	if (listener == -EAFNOSUPPORT || listener == -EADDRNOTAVAIL)
-		listener = bind_to(AF_INET, port);
-	if (listener == -EADDRINUSE)
+	if (rc == -EAFNOSUPPORT || rc == -EADDRNOTAVAIL)
+		rc = bind_to(AF_INET, port);
+	if (rc == -EADDRINUSE)
 		return perf_fail(
-			listener,
+			rc,
 			"TCP port %u is taken, maybe by perftest or ibv_*_pingpong, which use "
 			"18515 as well: give both ends another one by --port (-p)",
 			port);
-	if (listener < 0)
-		return perf_fail(listener, "cannot listen to TCP port %u: %s", port,
-				 strerror(-listener));
-	rc = wait_for(listener, POLLIN, -1);
+	if (rc < 0)
+		return perf_fail(rc, "cannot listen to TCP port %u: %s", port, strerror(-rc));
+	*listener = rc;
+	return 0;
+}
+
+int
+perf_tcp_accept(int listener, int *fd)
+{
+	int rc = wait_for(listener, POLLIN, -1);
+
 	if (rc == 0) {
 		*fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (*fd < 0)

@@ -16,13 +16,22 @@
 #define PERF_TCP_PATIENCE_MS 4000
 
 /**
- * Wait for one client.
+ * Listen: from now on a client can connect.
  *
- * @param port TCP's.
- * @param fd   Out: the connection, which does not block.
- * @return 0; -EADDRINUSE, -EINTR (Ctrl-C), another error: it was said.
+ * @param port     TCP's.
+ * @param listener Out: to be given to perf_tcp_accept(), which closes it.
+ * @return 0; an error: it was said.
  */
-int perf_tcp_accept(uint16_t port, int *fd);
+int perf_tcp_listen(uint16_t port, int *listener);
+
+/**
+ * Wait for one client, however long it takes.
+ *
+ * @param listener As perf_tcp_listen() gave it; closed afterwards.
+ * @param fd       Out: the connection, which does not block.
+ * @return 0; -EINTR (Ctrl-C); another error: it was said.
+ */
+int perf_tcp_accept(int listener, int *fd);
 
 /**
  * Connect to a server.

@@ -100,7 +100,8 @@ def test_everything_is_installed_and_nothing_else(tree):
     with open(os.path.join(SOURCE, "VERSION"), encoding="utf-8") as version:
         shared = "librdmapmd.so." + version.read().strip()
     wanted = headers | {"librdmapmd.a", "librdmapmd.so", "librdmapmd.so.0", shared, "librte_net_rnic.a", "librte_net_rnic.so",
-                        "rdmapmd.pc", "rdmapmd-libs.pc", "net_rnic.7", "dpdk-test-rdma-perf", "rdmapmd-setup", "rdmapmd-setup.1"}
+                        "rdmapmd.pc", "rdmapmd-libs.pc", "net_rnic.7", "dpdk-test-rdma-perf",
+                        "dpdk-test-rdma-perf.1", "rdmapmd-setup", "rdmapmd-setup.1"}
     modules = os.path.join(SOURCE, "app", "rdmapmd-setup", "rdmapmd_setup")
     wanted |= {name for name in os.listdir(modules) if name.endswith(".py")}
     if SOFTRNIC:
@@ -115,7 +116,7 @@ def test_everything_is_installed_and_nothing_else(tree):
     code, said = run("cc", "-E", "-dM", "-include", "rte_config.h", "-xc", "/dev/null", *tree.flags("--cflags"))
     assert code == 0
     assert tree.plugin == tree.dest + re.search(r'#define RTE_EAL_PMD_PATH "(.*)"', said)[1] + "/librte_net_rnic.so"
-    pages = [("net_rnic.7", "man7"), ("rdmapmd-setup.1", "man1")] + ([("softrnicd.8", "man8")] if SOFTRNIC else [])
+    pages = [("net_rnic.7", "man7"), ("rdmapmd-setup.1", "man1"), ("dpdk-test-rdma-perf.1", "man1")] + ([("softrnicd.8", "man8")] if SOFTRNIC else [])
     for name, section in pages:
         assert tree.find(name).endswith(f"/man/{section}/{name}")
 

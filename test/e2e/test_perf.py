@@ -2,11 +2,16 @@
 """dpdk-test-rdma-perf with both ends in one process: each operation, option and refusal; that --verify finds what is wrong."""
 
 import itertools
+import json
+import os
+import pty
 import subprocess
+import tempfile
+from xml.etree import ElementTree
 
 import pytest
 
-from e2e.perf import PAIR, PROGRAM, loopback, run
+from e2e.perf import PAIR, PROGRAM, command, loopback, run
 
 OPS = ("write", "write_imm", "send", "read", "fetch_add", "cmp_swap")
 ATOMICS = ("fetch_add", "cmp_swap")
@@ -163,6 +168,91 @@ def test_lcores_have_queue_pairs_of_their_own():
     check(loopback("--lcores=2", "-q", "4", "--op=send", "-s", "300", *FEW, lcores="(0-3)@(0-1)"), [(300, 80)])
     done = loopback("--lcores=2", "-q", "4", *FEW)
     assert done.code == 2 and "wants 4 lcores, and EAL has 1" in done.err, done
+
+
+INFO = {"test", "Dual_port", "Device", "Number_of_qps", "Transport_type", "Connection_type", "Using_SRQ", "PCIe_relax_order",
+        "ibv_wr_API", "TX_depth", "Mtu", "Link_type", "GID_index", "rdma_cm_QPs", "Data_ex_method"}
+
+
+def written(name, *args):
+    """A run that ended well, and what it has written into a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, name)
+        done = loopback(*args, f"{path}", *FEW)
+        assert done.code == 0, done
+        with open(path, encoding="utf-8") as file:
+            return done, file.read()
+
+
+def test_json_has_perftest_s_keys():
+    done, text = written("out.json", "-s", "640", "--op=send", "-l", "2", "--out_json", "--out_json_file")
+    report = json.loads(text)
+    assert set(report["test_info"]) == INFO | {"Post_List", "CQ_Moderation", "Max_inline_data"}, text
+    assert report["test_info"]["test"] == "Send_Post_List_BW_Test" and report["test_info"]["Device"] == "net_rnic0", text
+    assert set(report["results"]) == {"MsgSize", "n_iterations", "BW_peak", "BW_average", "MsgRate"}, text
+    assert (report["results"]["MsgSize"], report["results"]["n_iterations"]) == (640, 20), text
+    # The same numbers as in the table.
+    assert f"{report['results']['BW_average']:.2f}" in done.out, f"{done}\n{text}"
+
+
+@pytest.mark.long
+def test_json_of_latency_and_of_all_sizes():
+    _, text = written("out.json", "--op=fetch_add", "--mode=lat", "--out_json_file")
+    report = json.loads(text)
+    assert set(report["test_info"]) == INFO | {"Outstand_reads"}, text
+    assert set(report["results"]) == {"MsgSize", "n_iterations", "t_min", "t_max", "t_typical", "t_avg", "t_stdev", "percentile_99",
+                                      "percentile_99.9"}, text
+    _, text = written("out.json", "-a", "--out_json_file")
+    assert [result["MsgSize"] for result in json.loads(text)["results"]] == [1 << power for power in range(1, 24)], text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("args, unit, curves", [
+    (("-a",), "bandwidth [MB/s]", 2), (("-a", "--report_gbits"), "bandwidth [Gb/s]", 2),
+    (("--mode=lat",), "latency [\u00b5s]", 3), (("-a", "--mode=lat", "--op=read"), "latency [\u00b5s]", 3)])
+def test_the_plot_is_svg_that_names_its_axes(args, unit, curves):
+    done, text = written("out.svg", *args, "--plot")
+    name = "{http://www.w3.org/2000/svg}"
+    picture = ElementTree.fromstring(text)
+    assert picture.tag == f"{name}svg"
+    words = [each.text for each in picture.iter(f"{name}text")]
+    assert unit in words and "size of a message [bytes]" in words, words
+    lines = list(picture.iter(f"{name}polyline"))
+    assert len(lines) == curves, text
+    # A point for each row, inside the picture.
+    for line in lines:
+        points = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
+        assert len(points) == len(done.rows("lat" if "--mode=lat" in args else "bw")), text
+        assert all(0 <= x <= float(picture.get("width")) and 0 <= y <= float(picture.get("height")) for x, y in points), points
+
+
+@pytest.mark.long
+def test_a_file_that_cannot_be_written_is_named():
+    done = loopback("--plot=/nonexistent/a.svg", *FEW)
+    assert done.code == 1 and "cannot write /nonexistent/a.svg: No such file or directory" in done.err, done
+
+
+@pytest.mark.long
+def test_progress_is_for_terminals():
+    """On stderr, and taken away again."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command("--loopback", "-D", "2", "-s", "64"), stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            more = os.read(ours, 4096)
+        except OSError:
+            break
+        if not more:
+            break
+        shown += more
+    out, _ = process.communicate()
+    os.close(ours)
+    assert process.returncode == 0 and b"\r\033[K 64 bytes: " in b"\r\033[K" + shown and b"messages" in shown, shown
+    assert shown.rstrip().endswith(b"\033[K") and b"messages" not in out, shown
+    done = loopback("-D", "1", "-s", "64")
+    assert done.code == 0 and "messages" not in done.err, done
 
 
 def combinations():
