@@ -119,6 +119,10 @@ def test_ctrl_c_prints_what_was_measured(mode):
     assert client.code == 130 and len(client.rows(kind)) == 1 and client.rows(kind)[0][1] > 0, client
     assert server.code == 1 and "the other end was interrupted" in server.err, server
     assert len(server.rows(kind)) == 1, server
+    # Nothing stays that stays after no other end.
+    with Running("--loopback", *FEW) as ordinary:
+        assert ordinary.end().code == 0
+    assert asks.left() == answers.left() == ordinary.left(), f"{asks.left()} {answers.left()} {ordinary.left()}"
 
 
 @LONG

@@ -69,7 +69,9 @@ class Running:
 
     def __init__(self, *args, within=(), **how):
         # A group of its own: a signal to it is what Ctrl-C is to a terminal's.
-        self.process = subprocess.Popen([*within, *command(*args, **how)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        line = command(*args, **how)
+        self.prefix = next(word for word in line if word.startswith("--file-prefix=")).partition("=")[2]
+        self.process = subprocess.Popen([*within, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True, start_new_session=True)
 
     def wait_for(self, text):
@@ -87,6 +89,11 @@ class Running:
     def end(self, timeout=300):
         out, err = self.process.communicate(timeout=timeout)
         return Done(self.process.returncode, out, err)
+
+    def left(self):
+        """What EAL's folder of the process still has."""
+        folder = os.path.join(os.environ["RUNTIME_DIRECTORY"], "dpdk", self.prefix)
+        return sorted(os.listdir(folder)) if os.path.exists(folder) else []
 
     def __enter__(self):
         return self

@@ -294,6 +294,111 @@ what_perftest_has_and_we_have_not_is_named(void **state)
 	refused("-H", "is not supported");
 }
 
+/* All that the helps of Debian 12's ib_{write,send,read,atomic}_{bw,lat} name. */
+static const char *const perftests[] = {
+	"--CPU-freq",
+	"--MGID",
+	"--aes_block_size",
+	"--aes_xts",
+	"--all",
+	"--atomic_type",
+	"--bidirectional",
+	"--burst_size",
+	"--com_rdma_cm",
+	"--connection",
+	"--cpu_util",
+	"--cq-mod",
+	"--credentials_path",
+	"--data_enc_key_app_path",
+	"--data_enc_keys_number",
+	"--disable_pcie_relaxed",
+	"--dlid",
+	"--dont_xchg_versions",
+	"--dualport",
+	"--duration",
+	"--encrypt_on_tx",
+	"--events",
+	"--force-link",
+	"--gid-index",
+	"--help",
+	"--hop_limit",
+	"--ib-dev",
+	"--ib-port",
+	"--inline_recv",
+	"--inline_size",
+	"--ipv6",
+	"--iters",
+	"--kek_path",
+	"--latency_gap",
+	"--limit_bw",
+	"--limit_msgrate",
+	"--log_active_dci_streams",
+	"--log_dci_streams",
+	"--margin",
+	"--mcg",
+	"--mmap",
+	"--mmap-offset",
+	"--mr_per_qp",
+	"--mtu",
+	"--noPeak",
+	"--odp",
+	"--out_json",
+	"--out_json_file",
+	"--output",
+	"--outs",
+	"--perform_warm_up",
+	"--pkey_index",
+	"--port",
+	"--post_list",
+	"--qp",
+	"--qp-timeout",
+	"--rate_limit",
+	"--rate_limit_type",
+	"--rate_units",
+	"--rdma_cm",
+	"--recv_post_list",
+	"--report-both",
+	"--report-counters",
+	"--report-cycles",
+	"--report-histogram",
+	"--report-per-port",
+	"--report-unsorted",
+	"--report_gbits",
+	"--retry_count",
+	"--reversed",
+	"--run_infinitely",
+	"--rx-depth",
+	"--sig_before",
+	"--size",
+	"--sl",
+	"--source_ip",
+	"--tclass",
+	"--tos",
+	"--tx-depth",
+	"--typical_pkt_size",
+	"--use-srq",
+	"--use_hugepages",
+	"--use_old_post_send",
+	"--vector",
+	"--version",
+	"--wait_destroy",
+};
+
+static void
+every_name_that_perftest_has_is_known(void **state)
+{
+	struct perf_options options;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(perftests) / sizeof(perftests[0]); i++) {
+		captured(perftests[i], &options);
+		if (strstr(said, "unknown option") != NULL)
+			fail_msg("%s: %s", perftests[i], said);
+	}
+	refused("--no-such-thing", "unknown option --no-such-thing");
+}
+
 static void
 help_and_version_are_printed(void **state)
 {
@@ -316,6 +421,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(perftest_refuses_these_too),
 	cmocka_unit_test(these_are_refused_besides),
 	cmocka_unit_test(what_perftest_has_and_we_have_not_is_named),
+	cmocka_unit_test(every_name_that_perftest_has_is_known),
 	cmocka_unit_test(help_and_version_are_printed),
 };
 
