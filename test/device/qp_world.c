@@ -40,7 +40,7 @@ qw_set_vlan(struct qw_end *end, uint32_t vlan)
 }
 
 static void
-set_address(struct qw_end *end, bool ipv6, uint8_t host)
+set_address(struct qw_end *end, bool ipv6, uint8_t host, uint32_t vlan)
 {
 	memset(end->gid, 0, sizeof(end->gid));
 	if (ipv6)
@@ -48,17 +48,17 @@ set_address(struct qw_end *end, bool ipv6, uint8_t host)
 	else
 		memcpy(end->gid + 10, "\xff\xff\x0a", 3);
 	end->gid[15] = host;
-	qw_set_vlan(end, 0);
+	qw_set_vlan(end, vlan);
 }
 
 static void
-end_start(struct qw_end *end, bool ipv6, uint8_t host)
+end_start(struct qw_end *end, bool ipv6, uint8_t host, uint32_t vlan)
 {
 	const struct qw_key_conf all = { .access = ALL_RIGHTS };
 
 	assert_int_equal(drv_mtu_set(&end->dp.drv, QW_PORT_MTU), 0);
 	assert_int_equal(drv_vport_roce_set(&end->dp.drv, true), 0);
-	set_address(end, ipv6, host);
+	set_address(end, ipv6, host, vlan);
 	end->key = qw_key(end, &all);
 	assert_int_not_equal(end->key, 0);
 }
@@ -75,7 +75,8 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 			: conf->pair		   ? "pair:qw"
 			: conf->outside		   ? "pcap"
 						   : "loop",
-		.tx_pcap = conf->outside ? "/dev/null" : NULL,
+		.rx_pcap = conf->rx_pcap[index],
+		.tx_pcap = conf->outside ? "/dev/null" : conf->tx_pcap[index],
 		.mac = { 2, 0, 0, 0, 0, (uint8_t)(index + 1) },
 		.seed = conf->seed != 0 ? conf->seed + index : 0,
 		.drop_ppm = conf->drop_ppm,
@@ -94,14 +95,14 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 			 0);
 	end->dp.ts_format = conf->ts_format;
 	memcpy(end->mac, device.mac, sizeof(end->mac));
-	end_start(end, conf->ipv6, (uint8_t)(index + 1));
+	end_start(end, conf->ipv6, (uint8_t)(index + 1), conf->vlan);
 }
 
 void
 qw_end_restart(struct qw_end *end, bool ipv6, uint8_t host)
 {
 	assert_int_equal(dp_restart(&end->dp), 0);
-	end_start(end, ipv6, host);
+	end_start(end, ipv6, host, 0);
 }
 
 void

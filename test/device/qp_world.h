@@ -22,11 +22,13 @@
 #define QW_PORT_MTU   9022 /* as registers count: with header, tag and FCS */
 
 struct qw_conf {
-	bool pair;	      /* else loop: both ends are the one device */
-	const char *wires[2]; /* of the ends, if they are other ones */
-	bool through_switch;  /* the pair's ends are two of a switch */
-	bool outside;	      /* that device's wire leaves the process, to nowhere */
-	const char *like;     /* a card */
+	bool pair;			     /* else loop: both ends are the one device */
+	const char *wires[2];		     /* of the ends, if they are other ones */
+	bool through_switch;		     /* the pair's ends are two of a switch */
+	bool outside;			     /* that device's wire leaves the process, to nowhere */
+	const char *rx_pcap[2], *tx_pcap[2]; /* of ends whose wire is pcap */
+	uint32_t vlan;	  /* of the addresses; qw_set_vlan() changes it; 0: none */
+	const char *like; /* a card */
 	uint32_t ts_format;
 	bool islands; /* each piece of memory is a map of its own */
 	bool ipv6;

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Queue pairs on wires that are captures. What one sends is in a file; the file is received by the other's queue pair in a later
+ * life of the devices, where numbers and addresses are the same, and what that answers, in a file of its own, ends the requests
+ * in a third. Keys are drawn anew in each life, so what goes are SENDs, which name none.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "qp_world.h"
+/* Queues that receive Ethernet are counted inside. */
+#include "softrnic/base/device.h"
+
+#define VLAN \
+	7u /* of the addresses until a file is to be received: its frames have no tag, so none is for them */
+#define SLOT	 8192u
+#define NOWHERE	 "/dev/null"
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const uint32_t lengths[] = { 0, 1, 64, 1023, 1024, 1025, 5000 };
+
+static char folder[] = "/tmp/rnic-qp-pcap-XXXXXX";
+static char requests[64], answers[64];
+static uint8_t sent[SLOT];
+
+/* ---- The files ---- */
+
+/* How many frames there are; those that have one have no tag. */
+static uint32_t
+frames_of(const char *path)
+{
+	struct {
+		uint32_t seconds, ns, captured, length;
+	} record;
+	uint8_t head[24], frame[2048];
+	uint32_t count = 0;
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	assert_int_equal(fread(head, sizeof(head), 1, file), 1);
+	while (fread(&record, sizeof(record), 1, file) == 1) {
+		assert_in_range(record.length, 14, sizeof(frame));
+		assert_int_equal(record.captured, record.length);
+		assert_int_equal(fread(frame, record.length, 1, file), 1);
+		assert_int_not_equal(frame[12] << 8 | frame[13], 0x8100);
+		count++;
+	}
+	fclose(file);
+	return count;
+}
+
+/* ---- A life of both devices ---- */
+
+static struct qw_two *
+open_two(enum rnic_qp_st st, bool ipv6, struct qw_conf conf)
+{
+	struct qw_attr attr = qw_attr();
+	struct qw_two *two;
+	struct qw_qp_conf a, b;
+
+	conf.pair = true;
+	conf.ipv6 = ipv6;
+	for (unsigned int i = 0; i < 2; i++) {
+		conf.wires[i] = "pcap";
+		if (conf.tx_pcap[i] == NULL)
+			conf.tx_pcap[i] = NOWHERE;
+	}
+	two = qw_two_open(&conf);
+	a = qw_two_qp_conf(two, false);
+	b = qw_two_qp_conf(two, true);
+	a.st = b.st = st;
+	attr.timeout = 0; /* for ever: what is not answered yet will be in another life */
+	qw_two_more(two, &two->a, &a, &two->b, &b, &attr);
+	memcpy(two->out, sent, SLOT);
+	return two;
+}
+
+static void
+send_all(struct qw_two *two)
+{
+	for (unsigned int i = 0; i < COUNT(lengths); i++)
+		qw_wqe(&two->a, i % 2 != 0 ? RNIC_WQE_SEND_IMM : RNIC_WQE_SEND, two->out,
+		       lengths[i], NULL, 0, RNIC_WQE_CE_ALWAYS)
+			->immediate = rnic_cpu_to_be32(i);
+	qw_go(two);
+}
+
+/* Into a file: nobody is there. Its numbers are those of the other lives. */
+static uint32_t
+record(enum rnic_qp_st st, bool ipv6)
+{
+	struct qw_two *two = open_two(st, ipv6, (struct qw_conf){ .tx_pcap = { requests } });
+	uint32_t packets = 0;
+
+	for (unsigned int i = 0; i < COUNT(lengths); i++)
+		packets += lengths[i] == 0 ? 1 : (lengths[i] + 1023) / 1024;
+	send_all(two);
+	assert_int_equal(dp_stats(&two->a.end->dp).tx_packets, packets);
+	for (unsigned int i = 0; i < COUNT(lengths) && st == RNIC_QP_ST_UC; i++)
+		qw_done(two, (uint16_t)i);
+	qw_expect_nothing(&two->a_send);
+	qw_two_close(two);
+	assert_int_equal(frames_of(requests), packets);
+	return packets;
+}
+
+static void
+check_received(struct qw_two *two, unsigned int i)
+{
+	const bool immediate = i % 2 != 0;
+	const uint8_t *in = two->in + i * SLOT;
+	const struct rnic_cqe *cqe = qw_expect(
+		&two->b_recv, immediate ? RNIC_CQE_RESPONDER_SEND_IMM : RNIC_CQE_RESPONDER_SEND,
+		(uint16_t)i, two->b.qpn);
+
+	assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), lengths[i]);
+	if (immediate)
+		assert_int_equal(rnic_be32_to_cpu(cqe->immediate), i);
+	assert_memory_equal(in, sent, lengths[i]);
+	assert_int_equal(in[lengths[i]], 0);
+}
+
+/* Out of that file, to b; what it answers goes into the other one. It has no queue of Ethernet at all. */
+static void
+replay_requests(enum rnic_qp_st st, bool ipv6, uint32_t packets)
+{
+	struct qw_two *two = open_two(st, ipv6,
+				      (struct qw_conf){ .rx_pcap = { NULL, requests },
+							.tx_pcap = { NULL, answers },
+							.vlan = VLAN });
+	struct dp *dp = &two->b.end->dp;
+
+	for (unsigned int i = 0; i < COUNT(lengths); i++)
+		qw_recv(&two->b, two->in + i * SLOT, SLOT);
+	assert_int_equal(dp->dev->ready_rqs, 0);
+	qw_run(&two->qw);
+	assert_int_equal(dp_stats(dp).rx_packets, 0);
+	qw_set_vlan(two->b.end, 0);
+	qw_run(&two->qw);
+	assert_int_equal(dp_stats(dp).rx_packets, packets);
+	for (unsigned int i = 0; i < COUNT(lengths); i++)
+		check_received(two, i);
+	qw_expect_nothing(&two->b_recv);
+	assert_int_equal(dp_stats(dp).rx_unmatched + dp_stats(dp).roce_unknown_qp, 0);
+	assert_int_equal(dp_stats(dp).tx_packets > 0, st == RNIC_QP_ST_RC);
+	packets = (uint32_t)dp_stats(dp).tx_packets;
+	qw_two_close(two);
+	assert_int_equal(frames_of(answers), packets);
+}
+
+/* And out of that, to a, which has sent the same again. */
+static void
+replay_answers(bool ipv6)
+{
+	struct qw_two *two =
+		open_two(RNIC_QP_ST_RC, ipv6,
+			 (struct qw_conf){ .rx_pcap = { answers, NULL }, .vlan = VLAN });
+
+	send_all(two);
+	qw_expect_nothing(&two->a_send);
+	qw_set_vlan(two->a.end, 0);
+	qw_run(&two->qw);
+	for (unsigned int i = 0; i < COUNT(lengths); i++)
+		qw_done(two, (uint16_t)i);
+	qw_expect_nothing(&two->a_send);
+	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_RTS);
+	qw_two_close(two);
+}
+
+static void
+test_a_connection_through_files(void **state)
+{
+	(void)state;
+	for (unsigned int ipv6 = 0; ipv6 < 2; ipv6++) {
+		replay_requests(RNIC_QP_ST_RC, ipv6 != 0, record(RNIC_QP_ST_RC, ipv6 != 0));
+		replay_answers(ipv6 != 0);
+	}
+}
+
+static void
+test_an_unreliable_connection_through_files(void **state)
+{
+	(void)state;
+	for (unsigned int ipv6 = 0; ipv6 < 2; ipv6++)
+		replay_requests(RNIC_QP_ST_UC, ipv6 != 0, record(RNIC_QP_ST_UC, ipv6 != 0));
+}
+
+/* Nor for an address: who has one already gets them at once, and there is nobody yet whom they are for. */
+static void
+test_packets_wait_for_no_queue_pair(void **state)
+{
+	const uint32_t packets = record(RNIC_QP_ST_RC, false);
+	struct qw_two *two =
+		open_two(RNIC_QP_ST_RC, false, (struct qw_conf){ .rx_pcap = { NULL, requests } });
+
+	(void)state;
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_unknown_qp, packets);
+	qw_expect_nothing(&two->b_recv);
+	qw_two_close(two);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	if (mkdtemp(folder) == NULL)
+		return -1;
+	snprintf(requests, sizeof(requests), "%s/requests.pcap", folder);
+	snprintf(answers, sizeof(answers), "%s/answers.pcap", folder);
+	qw_fill(sent, sizeof(sent), 1);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	unlink(requests);
+	unlink(answers);
+	return rmdir(folder);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_connection_through_files),
+		cmocka_unit_test(test_an_unreliable_connection_through_files),
+		cmocka_unit_test(test_packets_wait_for_no_queue_pair),
+	};
+
+	return cmocka_run_group_tests_name("qp_pcap", tests, setup, teardown);
+}
