@@ -26,24 +26,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
+
 #include <rdmapmd.h>
 
 #include "e2e/port.h"
 
-#define OWN4	    "192.0.2.1"
-#define OWN6	    "2001:db8::1"
-#define KERNEL4	    "192.0.2.2"
-#define KERNEL6	    "2001:db8::2"
-#define OTHER4	    "192.0.2.3"
-#define NOBODY4	    "192.0.2.77"
-#define NOBODY6	    "2001:db8::77"
-#define GATEWAY4    "192.0.2.254"
-#define VLAN	    5
-#define VLAN_OWN4   "198.18.5.1"
-#define VLAN_PEER4  "198.18.5.2"
-#define GATEWAY6    "2001:db8::fe"
-#define PATIENCE_MS 60000
-#define FORGED	    100000u
+#define OWN4	       "192.0.2.1"
+#define OWN6	       "2001:db8::1"
+#define KERNEL4	       "192.0.2.2"
+#define KERNEL6	       "2001:db8::2"
+#define OTHER4	       "192.0.2.3"
+#define NOBODY4	       "192.0.2.77"
+#define NOBODY6	       "2001:db8::77"
+#define GATEWAY4       "192.0.2.254"
+#define VLAN	       5
+#define VLAN_OWN4      "198.18.5.1"
+#define VLAN_PEER4     "198.18.5.2"
+#define GATEWAY6       "2001:db8::fe"
+#define PATIENCE_MS    60000
+#define UNREACHABLE_MS 3500
+#define STALL_MS       2000
+#define FORGED	       100000u
 #define AT_ONCE \
 	32u /* frames that are sent before an answer is awaited: the driver has room for 64 */
 
@@ -158,18 +162,42 @@ assert_answered(const char *target)
 	assert_memory_equal(frame + 22, own_mac, 6);
 }
 
-/* How many of the driver's requests for an address have come? */
+/* Is it a request of the driver's, for that address? Of IPv6: a solicitation. */
+static bool
+is_request(const uint8_t frame[256], const char *target)
+{
+	uint8_t address[16];
+
+	if (memcmp(frame + 6, own_mac, 6) != 0)
+		return false;
+	if (inet_pton(AF_INET, target, address) == 1)
+		return frame[13] == 6 && frame[21] == 1 && memcmp(frame + 38, address, 4) == 0;
+	assert_int_equal(inet_pton(AF_INET6, target, address), 1);
+	return frame[12] == 0x86 && frame[13] == 0xdd && frame[54] == 135 &&
+	       memcmp(frame + 62, address, 16) == 0;
+}
+
+/* How many have come for either? */
+static void
+count_requests(const char *const targets[2], unsigned int counts[2])
+{
+	uint8_t frame[256];
+
+	counts[0] = counts[1] = 0;
+	while (recv(packets, frame, sizeof(frame), MSG_DONTWAIT) > 0) {
+		counts[0] += is_request(frame, targets[0]);
+		counts[1] += is_request(frame, targets[1]);
+	}
+}
+
 static unsigned int
 requests_for(const char *target)
 {
-	uint8_t frame[256], address[4];
-	unsigned int count = 0;
+	const char *const targets[] = { target, target };
+	unsigned int counts[2];
 
-	inet_pton(AF_INET, target, address);
-	while (recv(packets, frame, sizeof(frame), MSG_DONTWAIT) > 0)
-		count += frame[13] == 6 && frame[21] == 1 && memcmp(frame + 38, address, 4) == 0 &&
-			 memcmp(frame + 22, own_mac, 6) == 0;
-	return count;
+	count_requests(targets, counts);
+	return counts[0];
 }
 
 /* ---- What the driver finds out. No ethdev is started ---- */
@@ -231,19 +259,34 @@ test_an_event_tells_who_does_not_wait(void **state)
 	assert_memory_equal(mac, kernel_mac, 6);
 }
 
-/* unit-neigh-table says when. */
+/*
+ * Three requests, a second for each: as long as that, and as what a machine needs that has other things to do. unit-neigh-table
+ * says it exactly, by its own clock.
+ */
 static void
 test_nobody_is_there(void **state)
 {
+	static const char *const nobody[] = { NOBODY4, NOBODY6 };
+	const uint64_t start = rte_get_timer_cycles();
+	unsigned int requests[2], i;
 	uint8_t mac[6];
+	uint64_t ms;
 
 	(void)state;
 	frames_forget();
-	assert_int_equal(resolve(NOBODY4, 1, mac), -ETIMEDOUT);
-	assert_int_equal(resolve(NOBODY4, RDMAPMD_RESOLVE_WAIT, mac), -EHOSTUNREACH);
-	/* Remembered. */
-	assert_int_equal(resolve(NOBODY4, RDMAPMD_RESOLVE_WAIT, mac), -EHOSTUNREACH);
-	assert_int_equal(requests_for(NOBODY4), 3);
+	/* Both are asked for at the same time. */
+	for (i = 0; i < 2; i++)
+		assert_int_equal(resolve(nobody[i], 1, mac), -ETIMEDOUT);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(resolve(nobody[i], RDMAPMD_RESOLVE_WAIT, mac), -EHOSTUNREACH);
+		ms = (rte_get_timer_cycles() - start) * 1000 / rte_get_timer_hz();
+		assert_in_range(ms, 2900, UNREACHABLE_MS + STALL_MS);
+		/* Remembered. */
+		assert_int_equal(resolve(nobody[i], RDMAPMD_RESOLVE_WAIT, mac), -EHOSTUNREACH);
+	}
+	count_requests(nobody, requests);
+	assert_int_equal(requests[0], 3);
+	assert_int_equal(requests[1], 3);
 }
 
 /* ---- What the kernel finds out ---- */
@@ -292,7 +335,7 @@ test_the_kernel_is_answered_as_arping_is(void **state)
 
 /* As `ping -6` does. */
 static void
-test_the_kernels_echo_is_answered(void **state)
+assert_echo(void)
 {
 	const int fd = socket(AF_INET6, SOCK_RAW, IPPROTO_ICMPV6);
 	struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
@@ -302,7 +345,6 @@ test_the_kernels_echo_is_answered(void **state)
 	} sent = { .header = { .icmp6_type = ICMP6_ECHO_REQUEST } }, got;
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 
-	(void)state;
 	inet_pton(AF_INET6, OWN6, &to.sin6_addr);
 	memset(sent.data, 0x5a, sizeof(sent.data));
 	sent.header.icmp6_id = htons(0x4711);
@@ -315,6 +357,13 @@ test_the_kernels_echo_is_answered(void **state)
 	close(fd);
 	assert_int_equal(got.header.icmp6_id, sent.header.icmp6_id);
 	assert_memory_equal(got.data, sent.data, sizeof(got.data));
+}
+
+static void
+test_the_kernels_echo_is_answered(void **state)
+{
+	(void)state;
+	assert_echo();
 }
 
 static void
@@ -470,29 +519,66 @@ forge(uint8_t frame[42], uint32_t number)
 	arp_make(frame, 2, liar, unasked, OWN4);
 }
 
-/* The same of IPv6: a wrong checksum, hop limit, length. */
+/* Of ICMPv6, with what its sum takes of the addresses. */
+static uint16_t
+icmp6_sum(const uint8_t frame[86])
+{
+	uint32_t sum = 32 + 58, i;
+
+	for (i = 22; i < 86; i += 2)
+		sum += (uint32_t)frame[i] << 8 | frame[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t) ~((sum & 0xffff) + (sum >> 16));
+}
+
+/* The same of IPv6: one that would change the entry, and one thing wrong. */
 static void
 forge6(uint8_t frame[86], uint32_t number)
 {
+	static const struct {
+		uint8_t at, value;
+		bool summed; /* it is in the sum, which is right */
+	} wrong[] = {
+		{ 21, 254, true },  /* hop limit */
+		{ 21, 64, true },   /* hop limit */
+		{ 19, 200, true },  /* length of IPv6 */
+		{ 19, 20, true },   /* too short for what it says */
+		{ 20, 17, true },   /* next header */
+		{ 55, 1, true },    /* code */
+		{ 62, 0xff, true }, /* target: a group */
+		{ 79, 0, true },    /* length of the option */
+		{ 79, 9, true },    /* which ends behind the frame */
+		{ 80, 3, true },    /* a group's MAC */
+		{ 57, 0x5a, false },
+	};
+	const uint32_t kind = number % (sizeof(wrong) / sizeof(wrong[0]));
+	uint16_t sum;
+
 	memset(frame, 0, 86);
 	memcpy(frame, own_mac, 6);
 	frame[6] = 2;
 	frame[12] = 0x86;
 	frame[13] = 0xdd;
 	frame[14] = 0x60;
-	frame[19] = number % 3 == 0 ? 200 : 32;
+	frame[19] = 32;
 	frame[20] = 58;
-	frame[21] = number % 3 == 1 ? 64 : 255;
+	frame[21] = 255;
 	inet_pton(AF_INET6, KERNEL6, frame + 22);
 	inet_pton(AF_INET6, OWN6, frame + 38);
 	frame[54] = 136;
-	frame[57] = (uint8_t)number;
 	frame[58] = 0x60;
 	inet_pton(AF_INET6, KERNEL6, frame + 62);
 	frame[78] = 2;
 	frame[79] = 1;
 	frame[80] = 2;
 	frame[85] = 0xbb;
+	if (wrong[kind].summed)
+		frame[wrong[kind].at] = wrong[kind].value;
+	sum = icmp6_sum(frame);
+	frame[56] = (uint8_t)(sum >> 8);
+	frame[57] = (uint8_t)sum;
+	if (!wrong[kind].summed)
+		frame[wrong[kind].at] ^= wrong[kind].value;
 }
 
 static void
@@ -542,9 +628,11 @@ test_an_application_sees_every_frame(void **state)
 		seen += memcmp(rte_pktmbuf_mtod(mbuf, void *), request, sizeof(request)) == 0;
 		rte_pktmbuf_free(mbuf);
 	}
+	assert_echo();
 	assert_int_equal(e2e_port_stop(0), 0);
 	/* And without it. */
 	assert_answered(OWN4);
+	assert_echo();
 }
 
 /* A promiscuous port sees it; nobody has asked the driver. */

@@ -82,5 +82,6 @@ def test_the_kernel_is_answered_beside_testpmd():
         # The same while the port is stopped.
         testpmd.do(f"port stop {port}")
         arping(1)
+        ping(1)
         testpmd.quit()
         assert not testpmd.complaints()
