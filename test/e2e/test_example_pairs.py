@@ -106,3 +106,30 @@ def test_pingpong_says_who_is_not_there(daemon):
     port = free_port()
     code, output = examples.finish(pingpong(daemon, 2, "-p", str(port)))
     assert code == 1 and f"TCP port {port} of localhost: Connection refused" in output, output
+
+
+def test_forward_and_serve_as_its_readme_says():
+    """Frames and a reader at once; then the table is written, and the frames go elsewhere."""
+    (softrnicd, ready), (forwarder, serves), (peer, lines) = examples.readme("forward_and_serve")
+    assert ready == ["ready wires/a.sock"], ready
+    with Softrnicd(devices_of(softrnicd)) as daemon:
+        forwarding = examples.start(examples.in_place(forwarder, folder_of(daemon)), unique="-forwarder")
+        examples.wait_for(forwarding, "^" + re.escape(serves[0]) + "$")
+        examples.wait_for(forwarding, "^port 1 serves at fe80::")
+        code, output = examples.execute(examples.in_place(peer, folder_of(daemon)))
+        assert code == 0, output
+        # Every number of these lines: frames, counters, and where they came out.
+        assert "\n".join(lines[:3]) + "\n" in output and examples.says(lines, output), output
+        code, said = examples.finish(forwarding, signal.SIGINT)
+        assert code == 0, said
+        # The bytes are those of frames of 60: 3,000 of the peer's, each once.
+        assert "3000 frames of 180000 bytes that an entry was for" in said, said
+        daemon.stop()
+
+
+@pytest.mark.long
+def test_forward_peer_says_that_nobody_answers():
+    (softrnicd, _), _, (peer, _) = examples.readme("forward_and_serve")
+    with Softrnicd(devices_of(softrnicd)) as daemon:
+        code, output = examples.execute(examples.in_place(peer, folder_of(daemon)))
+    assert code == 1 and "the forwarder's answer: nothing for 10 s" in output, output
