@@ -85,6 +85,7 @@ def test_pingpong_of_two_processes(daemon):
     assert texts[0] != texts[1] and texts[2:] == [b"done\0", b""], texts
 
 
+@pytest.mark.long
 def test_pingpong_server_ends_on_an_interrupt(daemon):
     server = pingpong(daemon, 1, "-p", str(free_port()))
     examples.wait_for(server, "^waiting at TCP port")
@@ -92,6 +93,7 @@ def test_pingpong_server_ends_on_an_interrupt(daemon):
     assert code == 0, output
 
 
+@pytest.mark.long
 def test_pingpong_refuses_what_is_no_address(daemon):
     port = free_port()
     server = pingpong(daemon, 1, "-p", str(port))
@@ -102,6 +104,7 @@ def test_pingpong_refuses_what_is_no_address(daemon):
     assert code == 1 and "not an address: GET /" in output, output
 
 
+@pytest.mark.long
 def test_pingpong_says_who_is_not_there(daemon):
     port = free_port()
     code, output = examples.finish(pingpong(daemon, 2, "-p", str(port)))

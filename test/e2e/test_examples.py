@@ -90,6 +90,7 @@ def test_events_sleeps_until_there_is_something_to_do():
     assert int(re.search(r"woken (\d+)", output)[1]) < 150, output
 
 
+@pytest.mark.long
 def test_events_between_two_devices():
     code, output = run("rdma_events", "net_rnic0", "5", "net_rnic1", vdevs=[f"net_rnic{i},wire=pair:cable" for i in range(2)])
     assert code == 0 and "5 messages received" in output, output
@@ -113,6 +114,7 @@ def test_events_of_a_device_that_is_lost():
     assert "event: local catastrophic error" in output and "the device is lost" in output, output
 
 
+@pytest.mark.long
 def test_srq_returns_its_buffers():
     """They are taken many times over, and no message is lost, doubled or out of order: else the program says so."""
     code, output = run("rdma_srq", "net_rnic0", "3000", "net_rnic1", vdevs=[f"net_rnic{i},wire=pair:cable" for i in range(2)])
@@ -154,12 +156,14 @@ def test_raw_capture_has_the_frames_for_the_port(folder):
     assert argv[-2:] == ["out.pcap", "100"] and ",mac=02:00:00:00:00:01" in argv[1], argv
 
 
+@pytest.mark.long
 def test_raw_capture_has_the_frames_for_other_addresses(folder):
     frames = frames_for(b"\2\0\0\0\0\1", b"\2\0\0\0\0\x55")
     written, output = capture(folder, frames, "150", "02:00:00:00:00:55", "02:00:00:00:00:77")
     assert written == [frame for frame in frames if frame[5] != 1], output
 
 
+@pytest.mark.long
 def test_raw_capture_ends_on_an_interrupt(folder):
     process = examples.start(["raw_capture", "--vdev=net_rnic0", *EAL, "--", f"{folder}/out.pcap"])
     examples.wait_for(process, "^receiving")
@@ -185,6 +189,7 @@ def test_kv_read_reads_what_is_torn_again():
     assert code == 1 and counts["torn"] == 0 and counts["wrong"] > 20, counts
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.environ["RDMAPMD_SANITIZER"] == "thread", reason="writer and device race on purpose")
 def test_kv_read_beside_a_writer_on_an_lcore_of_its_own():
     counts, code = kv_read("500", "net_rnic1", vdevs=[f"net_rnic{i},wire=pair:cable" for i in range(2)],
@@ -192,6 +197,7 @@ def test_kv_read_beside_a_writer_on_an_lcore_of_its_own():
     assert code == 0 and counts["wrong"] == 0 and counts["found"] + counts["missing"] == 500, counts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["rdma_srq", "kv_read", "rdma_pingpong"])
 def test_it_ends_on_an_interrupt(name):
     process = examples.start([name, "--vdev=net_rnic0", *EAL, "--", "net_rnic0", "1000000000"])
