@@ -55,6 +55,7 @@ rdma_end_use(struct rdma_end *end, enum rdmapmd_qp_type type)
 	const uint32_t sges = OR(end->conf.sges, RDMA_PIECES);
 	struct rdmapmd_qp_init_attr attr = {
 		.qp_type = type,
+		.port_num = PORT,
 		.send_cq = end->cq,
 		.recv_cq = end->cq,
 		.cap = { .max_send_wr = depth_of(&end->conf),

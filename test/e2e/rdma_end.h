@@ -37,7 +37,8 @@ enum rdma_window {
 	RDMA_WINDOW_INVALIDATED, /* type 2, bound and invalidated */
 	RDMA_WINDOW_FREED,
 	RDMA_WINDOW_NO_RIGHTS,
-	RDMA_WINDOW_FREE, /* type 2, not bound */
+	RDMA_WINDOW_FREE,	/* type 2, not bound */
+	RDMA_WINDOW_ZERO_BASED, /* type 2, whose addresses begin with 0 */
 };
 
 struct rdma_end {

@@ -510,7 +510,7 @@ const struct rdma_illegal rdma_illegal[] = {
 	{ "operation of reliable connections", READ | ATOMICS | WINDOWS | OP(SEND_WITH_INV),
 	  -EINVAL, .only = RDMA_UC },
 	{ "operation of connections", REMOTE | WINDOWS | OP(SEND_WITH_INV), -EINVAL,
-	  .only = RDMA_UD },
+	  .only = RDMA_UD | RDMA_GSI },
 	{ "more than the port's MTU", PLAIN_SENDS, -EINVAL, .spoil = longer_than_a_packet,
 	  .only = RDMA_UD },
 	{ "no address handle", PLAIN_SENDS, -EINVAL, .spoil = handle_none, .only = RDMA_UD },
@@ -550,6 +550,7 @@ rdma_operations_of(enum rdmapmd_qp_type type)
 {
 	switch (type) {
 	case RDMAPMD_QPT_UC: return PLAIN_SENDS | WRITES | OP(NOP);
+	case RDMAPMD_QPT_GSI:
 	case RDMAPMD_QPT_UD: return PLAIN_SENDS | OP(NOP);
 	default: return ALL | RECEIVE | CALL | 1u << RDMA_DEREG;
 	}
@@ -558,7 +559,12 @@ rdma_operations_of(enum rdmapmd_qp_type type)
 const char *
 rdma_type_name(enum rdmapmd_qp_type type)
 {
-	return type == RDMAPMD_QPT_UC ? "UC" : type == RDMAPMD_QPT_UD ? "UD" : "RC";
+	switch (type) {
+	case RDMAPMD_QPT_GSI: return "GSI";
+	case RDMAPMD_QPT_UC: return "UC";
+	case RDMAPMD_QPT_UD: return "UD";
+	default: return "RC";
+	}
 }
 
 uint32_t
@@ -645,15 +651,21 @@ print_illegal(const struct rdma_illegal *row, enum rdmapmd_qp_type type)
 }
 
 static void
-print_type(enum rdmapmd_qp_type type)
+print_all_illegal(enum rdmapmd_qp_type type)
 {
 	unsigned int i;
 
-	print_legal(type);
 	printf("\n| what | operations | when posted | completes as | at the peer |\n"
 	       "|---|---|---|---|---|\n");
 	for (i = 0; i < rdma_illegal_count; i++)
 		print_illegal(&rdma_illegal[i], type);
+}
+
+static void
+print_type(enum rdmapmd_qp_type type)
+{
+	print_legal(type);
+	print_all_illegal(type);
 }
 
 void
@@ -664,4 +676,5 @@ rdma_matrix_print(void)
 	print_type(RDMAPMD_QPT_UC);
 	printf("\n");
 	print_type(RDMAPMD_QPT_UD);
+	print_all_illegal(RDMAPMD_QPT_GSI);
 }

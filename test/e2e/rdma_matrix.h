@@ -38,9 +38,10 @@ struct rdma_attempt {
 };
 
 /* Types of queue pairs, as bits. */
-#define RDMA_RC (1u << RDMAPMD_QPT_RC)
-#define RDMA_UC (1u << RDMAPMD_QPT_UC)
-#define RDMA_UD (1u << RDMAPMD_QPT_UD)
+#define RDMA_RC	 (1u << RDMAPMD_QPT_RC)
+#define RDMA_UC	 (1u << RDMAPMD_QPT_UC)
+#define RDMA_UD	 (1u << RDMAPMD_QPT_UD)
+#define RDMA_GSI (1u << RDMAPMD_QPT_GSI)
 
 /* As of RC; and what of the others. */
 struct rdma_illegal {

@@ -354,7 +354,7 @@ test_no_bytes_need_no_key(void **unused)
 	}
 }
 
-/* By the key of a window, and by addresses that begin with it. */
+/* By the key of a window, and by addresses of its memory, or by those that begin with 0 at its first byte. */
 static void
 use_window(enum rdma_window kind, uint8_t opcode)
 {
@@ -367,6 +367,8 @@ use_window(enum rdma_window kind, uint8_t opcode)
 	attempt_begin(&attempt, opcode, MTU + 1, 1);
 	attempt.wr.wr.rdma.rkey =
 		ask((struct rdma_order){ .kind = RDMA_ORDER_WINDOW, .window = kind }).window;
+	if (kind == RDMA_WINDOW_ZERO_BASED)
+		attempt.wr.wr.rdma.remote_addr -= attempt.there.address + RDMA_FROM;
 	ask(order);
 	rdma_end_blank(&own, RDMA_TO, MTU + 1, 1);
 	rdma_end_put(&own, RDMA_FROM, MTU + 1, 1, seed);
@@ -380,12 +382,16 @@ use_window(enum rdma_window kind, uint8_t opcode)
 static void
 test_windows(void **unused)
 {
+	static const enum rdma_window kinds[] = { RDMA_WINDOW_TYPE_1, RDMA_WINDOW_TYPE_2,
+						  RDMA_WINDOW_ZERO_BASED };
+	unsigned int i;
+
 	(void)unused;
 	type = RDMAPMD_QPT_RC;
 	meet(&(struct rdma_conf){ 0 }, &(struct rdma_conf){ 0 });
-	for (enum rdma_window kind = RDMA_WINDOW_TYPE_1; kind <= RDMA_WINDOW_TYPE_2; kind++) {
-		use_window(kind, RDMAPMD_WR_RDMA_WRITE);
-		use_window(kind, RDMAPMD_WR_RDMA_READ);
+	for (i = 0; i < RTE_DIM(kinds); i++) {
+		use_window(kinds[i], RDMAPMD_WR_RDMA_WRITE);
+		use_window(kinds[i], RDMAPMD_WR_RDMA_READ);
 	}
 	expect_peer_quiet();
 }
@@ -527,6 +533,29 @@ test_illegal(void **state)
 		try_message(RDMAPMD_WR_RDMA_WRITE, MTU + 1, RDMAPMD_SEND_SIGNALED, 1);
 }
 
+/* Of queue pair 1, which a port has one of: what is refused when it is posted, whoever the peer would be. */
+static void
+test_refused(void **state)
+{
+	const struct trial *trial = *state;
+	const struct rdma_illegal *row = &rdma_illegal[trial->row];
+	struct rdma_attempt attempt;
+	uint8_t opcode;
+
+	type = trial->type;
+	rdma_end_use(&own, type);
+	rdma_to(own.qp, RDMAPMD_QPS_RESET);
+	rdma_connect_to(own.qp, 1, &own.gid, &(struct rdma_conf){ 0 });
+	for (opcode = 0; opcode < RDMA_OPS; opcode++)
+		if (rdma_illegal_operations(row, type) >> opcode & 1) {
+			attempt_begin(&attempt, opcode, 8, 1);
+			attempt_windows(&attempt, true);
+			expect_refused(&attempt, row);
+		}
+	attempt_begin(&attempt, RDMAPMD_WR_NOP, 0, 1);
+	carry_out(&attempt);
+}
+
 /* ---- Every status ---- */
 
 /* Those that a reliable connection of this device never gives. */
@@ -630,6 +659,10 @@ run(void)
 				*test++ = try(trial++, types[t], i, rdma_illegal[i].what,
 					      test_illegal);
 	}
+	for (i = 0; i < rdma_illegal_count; i++)
+		if (rdma_illegal_operations(&rdma_illegal[i], RDMAPMD_QPT_GSI) != 0)
+			*test++ = try(trial++, RDMAPMD_QPT_GSI, i, rdma_illegal[i].what,
+				      test_refused);
 	*test++ = (struct CMUnitTest)cmocka_unit_test(test_no_bytes_need_no_key);
 	*test++ = (struct CMUnitTest)cmocka_unit_test(test_windows);
 	*test++ = (struct CMUnitTest)cmocka_unit_test(test_every_status_is_in_the_list);

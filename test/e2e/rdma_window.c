@@ -92,7 +92,9 @@ rdma_end_window(struct rdma_end *end, enum rdma_window kind)
 		bind_1(end, RDMA_HALF + BYTES);
 	else if (kind != RDMA_WINDOW_FREE)
 		bind_2(end, kind == RDMA_WINDOW_OTHER_QP ? other_qp(end) : end->qp,
-		       kind == RDMA_WINDOW_NO_RIGHTS ? 0 : RIGHTS);
+		       kind == RDMA_WINDOW_NO_RIGHTS	? 0
+		       : kind == RDMA_WINDOW_ZERO_BASED ? RIGHTS | RDMAPMD_ACCESS_ZERO_BASED
+							: RIGHTS);
 	key = end->window->rkey;
 	if (kind == RDMA_WINDOW_UNBOUND)
 		bind_1(end, 0);
