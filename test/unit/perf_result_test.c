@@ -86,6 +86,46 @@ the_peak_is_the_best_stretch(void **state)
 	assert_true(near(perf_result_peak(&times, 1000), 2 * 1000 / 4.0));
 }
 
+/* As perftest looks for it: at every stretch. */
+static double
+slow_peak(const struct perf_times *times)
+{
+	double best = 0;
+	uint64_t i, j;
+
+	for (i = 0; i < times->n; i++)
+		for (j = i; j < times->n; j++)
+			if (times->completed[j] > times->posted[i])
+				best = fmax(best,
+					    (double)(j - i + 1) / (double)(times->completed[j] -
+									   times->posted[i]));
+	return best;
+}
+
+static void
+no_stretch_is_faster_than_the_peak(void **state)
+{
+	uint64_t posted[400], completed[400], now;
+	unsigned int round, i;
+
+	(void)state;
+	srandom(7);
+	for (round = 0; round < 50; round++) {
+		const struct perf_times times = { posted, completed, 1 + (uint64_t)random() % 400 };
+
+		now = UINT64_C(1) << 52; /* a clock that has run for long */
+		for (i = 0; i < times.n; i++) {
+			now += (uint64_t)random() % 100 == 0 ? 5000 : (uint64_t)random() % 40;
+			posted[i] = now;
+			/* One of three is signaled. */
+			completed[i] = i % 3 == 2 || i + 1 == times.n
+					       ? now + 50 + (uint64_t)random() % 500
+					       : 0;
+		}
+		assert_true(fabs(perf_result_peak(&times, 1) / slow_peak(&times) - 1) < 1e-6);
+	}
+}
+
 static void
 each_byte_of_a_message_counts(void **state)
 {
@@ -282,6 +322,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(few_samples_have_percentiles_too),
 	cmocka_unit_test(bandwidth_is_of_iterations_and_time),
 	cmocka_unit_test(the_peak_is_the_best_stretch),
+	cmocka_unit_test(no_stretch_is_faster_than_the_peak),
 	cmocka_unit_test(each_byte_of_a_message_counts),
 	cmocka_unit_test(messages_are_not_mistaken_for_each_other),
 	cmocka_unit_test(rows_and_titles_are_perftests),
