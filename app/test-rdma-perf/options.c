@@ -251,8 +251,6 @@ take_number(const struct row *row, struct perf_options *options, const char *val
 					(unsigned long long)row->min, (unsigned long long)row->max);
 	if (row->kind == COUNT)
 		*(uint64_t *)member = number;
-	else if (row->member == MEMBER(port))
-		options->port = (uint16_t)number;
 	else
 		*(uint32_t *)member = (uint32_t)number;
 	return 0;
@@ -264,7 +262,7 @@ take(const struct row *row, struct perf_options *options, const char *value)
 	void *member = (char *)options + row->member;
 
 	if (row->has != 0)
-		*((bool *)options + row->has) = true;
+		*(bool *)((char *)options + row->has) = true;
 	switch (row->kind) {
 	case FLAG: *(bool *)member = true; return 0;
 	case NUMBER:

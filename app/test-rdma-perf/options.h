@@ -51,7 +51,7 @@ struct perf_options {
 	bool loopback;	      /**< both ends in this process */
 	const char *device;   /**< a device's name or a port's number; NULL: the first device */
 	const char *device_2; /**< of the server's end of a loopback run; NULL: as `device` */
-	uint16_t port;	      /**< TCP */
+	uint32_t port;	      /**< TCP */
 	uint32_t size;	      /**< bytes of a message; with `all` the largest */
 	bool all;	      /**< 2, 4, ... up to `size` */
 	uint64_t iters;	      /**< messages of a queue pair; 0: `duration` */

@@ -34,7 +34,7 @@
 static int
 wait_for_client(const struct perf_side *side, int *fd)
 {
-	int listener, rc = perf_tcp_listen(side->options->port, &listener);
+	int listener, rc = perf_tcp_listen((uint16_t)side->options->port, &listener);
 
 	if (rc != 0)
 		return rc;
@@ -68,7 +68,7 @@ meet(struct perf_side *side)
 	int rc = 0, fd = side->fd;
 
 	if (fd < 0 && side->client)
-		rc = perf_tcp_connect(side->options->host, side->options->port, &fd);
+		rc = perf_tcp_connect(side->options->host, (uint16_t)side->options->port, &fd);
 	else if (fd < 0)
 		rc = wait_for_client(side, &fd);
 	if (rc != 0)
@@ -451,6 +451,8 @@ perf_side_run(struct perf_side *side)
 
 	if (rc == 0)
 		rc = meet(side);
+	else if (side->fd >= 0)
+		close(side->fd);
 	if (rc == 0)
 		rc = run_and_report(side);
 	/* The other end learns at once that this one has gone. */

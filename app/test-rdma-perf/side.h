@@ -25,7 +25,7 @@ struct perf_side {
 	const char *device;   /**< to open; NULL: the first one */
 	uint32_t first_lcore; /**< among EAL's */
 	FILE *out;	      /**< where the table goes; NULL: nowhere */
-	int fd;		      /**< to the other end of a loopback run; -1: TCP */
+	int fd;		      /**< to the other end of a loopback run, which it closes; -1: TCP */
 
 	struct perf_end end;
 	struct perf_link link;
