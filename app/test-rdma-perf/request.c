@@ -50,13 +50,13 @@ key_of(const struct perf_phase *phase, const struct perf_queue *queue, bool from
 	return index << 32 | phase->number << 1 | from_client;
 }
 
-/* In bw all messages of a slot are the same: it is filled once. */
+/* In bw all messages of a slot are the same, and with an SRQ those of all slots: each is filled once. */
 static uint64_t
 number_of(const struct perf_phase *phase, uint64_t n)
 {
-	if (phase->end->options->use_srq)
-		return 0;
-	return phase->end->options->mode == PERF_LAT ? n : n % phase->layout.slots;
+	if (phase->end->options->mode == PERF_LAT)
+		return n;
+	return phase->end->options->use_srq ? 0 : n % phase->layout.slots;
 }
 
 void

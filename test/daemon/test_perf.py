@@ -74,6 +74,7 @@ def test_all_sizes():
     check(client, server, [(1 << power, 5) for power in range(1, 24)])
 
 
+@LONG
 def test_a_wrong_byte_is_told_to_both():
     client, server = ends("--op=write", "-s", "64", *FEW, server=("--damage=9",))
     assert (client.code, server.code) == (1, 1), f"{client}\n{server}"
@@ -163,7 +164,7 @@ class Stranger:
 
 @pytest.mark.parametrize("text, words", [
     (b"RDMAPERF 002 HELLO    00000002\nxx", "the other end speaks version 002, this one version 001"),
-    (b"0000:000011:4f2a1c:00000000000000000000ffff0a000001\0", "for ibv_*_pingpong give --exchange=pingpong"),
+    pytest.param(b"0000:000011:4f2a1c:00000000000000000000ffff0a000001\0", "for ibv_*_pingpong give --exchange=pingpong", marks=LONG),
     pytest.param(b"RDMAPERF 001 NONSENSE 00000000\n", "the other end sends an unknown message", marks=LONG),
     pytest.param(b"RDMAPERF 001 HELLO    ffffffff\n", "the other end sends what is no message", marks=LONG),
     pytest.param(b"RDMAPERF 001 BEGIN    00000000\n", "the other end sends BEGIN where HELLO is to come", marks=LONG),
