@@ -59,7 +59,7 @@ open_device(struct perf_end *end, const char *name)
 	else
 		rc = rdmapmd_device_open_by_name(name, &end->context);
 	if (rc == -ENODEV && name != NULL)
-		return perf_fail(rc, "%s: there is no such device, and no such port", name);
+		return perf_fail(rc, "%s: no device and no port has this name", name);
 	if (rc == -ENODEV)
 		return rc;
 	if (rc != 0)

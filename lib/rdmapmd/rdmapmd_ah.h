@@ -112,7 +112,7 @@ __rte_experimental int rdmapmd_ah_create(struct rdmapmd_pd *pd, const struct rdm
  *
  * @param pd       A protection domain that is alive.
  * @param port_num The port at which it arrived, from 1.
- * @param wc       The completion of its receive, whose RDMAPMD_WC_IPV4 says which header the bytes are.
+ * @param wc       The completion of its receive, with RDMAPMD_WC_IPV4 if the bytes are an IPv4 header.
  * @param grh      The first RDMAPMD_GRH_BYTES of the receive's buffer.
  * @param ah       Out: the address handle. The peer's queue pair is wc->src_qp.
  * @return As rdmapmd_ah_create(); -EINVAL also: the completion has no RDMAPMD_WC_GRH, the bytes are no header, or the

@@ -69,7 +69,7 @@ enum rdmapmd_device_cap_flags {
 enum rdmapmd_raw_packet_caps {
 	RDMAPMD_RAW_PACKET_CAP_CVLAN_STRIPPING = 1 << 0, /**< take VLAN tags out */
 	RDMAPMD_RAW_PACKET_CAP_SCATTER_FCS = 1 << 1,	 /**< deliver the FCS */
-	/** compute and check IP's, TCP's, UDP's checksums; no device says so: RAW_PACKET queue pairs leave them to the program */
+	/** compute and check IP's, TCP's, UDP's checksums; no device reports it: RAW_PACKET queue pairs leave them to the program */
 	RDMAPMD_RAW_PACKET_CAP_IP_CSUM = 1 << 2,
 };
 
