@@ -366,6 +366,18 @@ check_held(const struct owner *o, const struct roce_recv *recv)
 	must(recv->capacity == o->recvs[(o->recv_tail - 1) % OWNER_RECVS]);
 }
 
+/* The pool's next one again. */
+static void
+op_recv_give_back(struct roce_qp *qp, const struct roce_recv *recv)
+{
+	struct owner *o = owner_of(qp);
+
+	must(qp->conf.srq);
+	check_held(o, recv);
+	o->recv_tail--;
+	o->held = false;
+}
+
 static int
 op_recv_scatter(struct roce_qp *qp, const struct roce_recv *recv, uint32_t offset,
 		const struct roce_pkt *pkt)
@@ -535,6 +547,7 @@ static const struct roce_ops ops = {
 	.scatter_atomic = op_scatter_atomic,
 	.complete = op_complete,
 	.recv_take = op_recv_take,
+	.recv_give_back = op_recv_give_back,
 	.recv_scatter = op_recv_scatter,
 	.recv_complete = op_recv_complete,
 	.remote_check = op_remote_check,
