@@ -85,6 +85,8 @@ void fixture_connect(struct fixture *f);
 
 /* Process until there is nothing to do. */
 void fixture_process(struct fixture *f);
+/* Who has been hung up on leaves: with much mapped in several looks, and between two of them the server may want a rest. */
+void fixture_leave(struct fixture *f);
 
 /* Send raw bytes with descriptors. */
 void raw_send(int fd, const void *bytes, size_t length, const int *fds, unsigned int nfds);
