@@ -29,8 +29,8 @@
 #include "rdma_end.h"
 
 #define DEVICE	   "net_rnic0"
-#define TIMEOUT	   12 /* 4.096 us << 12: 17 ms */
-#define RETRIES	   3
+#define TIMEOUT	   14 /* 4.096 us << 14: 67 ms */
+#define RETRIES	   7
 #define GIVE_UP_S  1.0	/* a machine with other things to do */
 #define STALL_S	   10.0 /* and for how long that may keep from running whoever is waited for */
 #define PATIENCE_S 60
