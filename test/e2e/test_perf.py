@@ -155,7 +155,7 @@ def test_devices_that_are_not_there():
     assert done.code == 1 and "net_rnic9: no device and no port has this name" in done.err, done
     # The end that is there learns of it.
     done = loopback("--loopback=net_rnic9")
-    assert done.code == 1 and "net_rnic9: there is no such device" in done.err and "the other end has gone" in done.err, done
+    assert done.code == 1 and "net_rnic9: no device and no port has this name" in done.err and "the other end has gone" in done.err, done
     done = loopback(vdevs=())
     assert done.code == 1 and "no device: give EAL one" in done.err, done
 
