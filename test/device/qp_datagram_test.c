@@ -186,24 +186,32 @@ test_vlan(void **state)
 	}
 }
 
-/* Traffic class, hop limit and flow label are those of the vector, and the receiver sees them. */
+/* Traffic class, hop limit and flow label are those of the vector, not of the one before, and the receiver sees them. */
 static void
 test_headers_are_the_vectors(void **state)
 {
+	static const struct {
+		uint8_t tclass, hop_limit;
+		uint32_t flow_label;
+	} rows[] = { { 0xa5, 7, 0xbcdef }, { 0x20, 7, 0xbcdef }, { 0x20, 8, 0x12345 } };
 	struct qw_two *two = open_datagrams(
 		&(struct qw_conf){ .pair = true, .ipv6 = true, .bytes = true }, NULL);
 	struct rnic_wqe_av av = av_to_b(two);
-	const uint8_t *grh = two->in;
 
 	(void)state;
-	av.tclass = 0xa5;
-	av.hop_limit = 7;
-	av.grh_gid_fl = rnic_cpu_to_be32(RNIC_WQE_AV_GRH | 0xbcdef);
-	qw_recv(&two->b, two->in, ROOM);
-	send_one(two, &av, 8);
-	qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
-	assert_int_equal((uint32_t)grh[0] << 24 | grh[1] << 16 | grh[2] << 8 | grh[3], 0x6a5bcdef);
-	assert_int_equal(grh[7], 7);
+	for (uint16_t i = 0; i < 3; i++) {
+		const uint8_t *grh = two->in + i * ROOM;
+
+		av.tclass = rows[i].tclass;
+		av.hop_limit = rows[i].hop_limit;
+		av.grh_gid_fl = rnic_cpu_to_be32(RNIC_WQE_AV_GRH | rows[i].flow_label);
+		qw_recv(&two->b, two->in + i * ROOM, ROOM);
+		send_one(two, &av, 8);
+		qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, i, two->b.qpn);
+		assert_int_equal((uint32_t)grh[0] << 24 | grh[1] << 16 | grh[2] << 8 | grh[3],
+				 6u << 28 | (uint32_t)rows[i].tclass << 20 | rows[i].flow_label);
+		assert_int_equal(grh[7], rows[i].hop_limit);
+	}
 	qw_two_close(two);
 }
 

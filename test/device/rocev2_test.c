@@ -77,11 +77,11 @@ test_the_icrc_is_others(void **state)
 		0x00, 0xcf, 0x17, 0x10, 'F',  '0',  0x81, 0x8b, 0xe2, 0x89, '5',  0xd9,
 		0x0e, 0x9a, 0x95, 'P',	'T',  0x01, 0xbe, 0x88, '^',  'P',  0x00, 0x00,
 	};
-	uint32_t crc = rocev2_icrc_begin(packet, ROCEV2_IPV4_BYTES);
+	uint32_t crc = rocev2_icrc_begin(NULL, packet, ROCEV2_IPV4_BYTES);
 
 	(void)state;
-	assert_int_equal(rte_cpu_to_be_32(rocev2_icrc_add(crc, packet + 40, sizeof(packet) - 40)),
-			 0x78f353f3);
+	crc = rocev2_icrc_add(crc, packet + 36, sizeof(packet) - 36);
+	assert_int_equal(rte_cpu_to_be_32(crc), 0x78f353f3);
 }
 
 /* ---- Round trips ---- */
@@ -253,20 +253,31 @@ static void
 test_each_frame_comes_back_as_it_went(void **state)
 {
 	static uint8_t bytes[ROCEV2_FRAME_MAX + 64];
-	uint32_t known, length, crc;
+	uint32_t known, length, crc, n;
 	const uint8_t *opcodes = known_opcodes(&known);
 	struct rocev2_frame frame = random_frame(), back;
-	struct rocev2_icrc_heads heads[2] = { 0 }; /* of who sends, of who receives */
+	struct rocev2_prefix prefixes[ROCEV2_PREFIXES] = { 0 };
+	struct rocev2_icrc_heads heads = { 0 };
 	struct roce_pkt pkt, got;
 	struct iovec pieces[8], payload[8];
 
 	(void)state;
 	for (uint32_t i = 0; i < FRAMES; i++) {
-		/* Many are of one connection: their headers have been summed before. */
-		if (below(8) == 0)
+		/* Many are of one connection: their headers have been made and summed before. */
+		if (below(8) == 0) {
 			frame = random_frame();
-		frame.icrc_heads = below(8) == 0 ? NULL : &heads[0];
-		pkt = random_packet(opcodes[i % known], a_length());
+			memset(prefixes, 0, sizeof(prefixes));
+		}
+		frame.prefixes = below(8) == 0 ? NULL : prefixes;
+		if (i == 0 || below(2) == 0) {
+			pkt = random_packet(opcodes[i % known], a_length());
+		} else {
+			/* As the one before, but for one thing or none. */
+			n = below(4) == 0 ? 0 : pkt.dest_qpn;
+			pkt = random_packet(pkt.opcode,
+					    RTE_MIN(pkt.length + below(2), ROCE_MTU_MAX));
+			pkt.dest_qpn = n != 0 ? n : pkt.dest_qpn;
+		}
 		length = rocev2_encode(&frame, &pkt, bytes);
 		assert_int_equal(length, rocev2_frame_bytes(&frame, &pkt));
 		memcpy(&crc, bytes + length - 4, 4);
@@ -274,12 +285,13 @@ test_each_frame_comes_back_as_it_went(void **state)
 		length += below(2) * below(64); /* padding of Ethernet */
 		memset(&back, 0, sizeof(back));
 		assert_true(rocev2_recognize(bytes, length, &back));
-		back.icrc_heads = below(8) == 0 ? NULL : &heads[1];
+		back.icrc_heads = below(8) == 0 ? NULL : &heads;
 		cut(bytes, length, pieces);
 		assert_int_equal(rocev2_decode(bytes, pieces, length, &back, &got, payload),
 				 ROCEV2_GOOD);
 		back.ip = NULL;
-		back.icrc_heads = frame.icrc_heads;
+		back.icrc_heads = NULL;
+		back.prefixes = frame.prefixes;
 		assert_memory_equal(&back, &frame, sizeof(back));
 		assert_same_packet(&got, &pkt);
 	}

@@ -25,7 +25,7 @@ static void
 mend(uint8_t *bytes, uint32_t count, uint8_t flags)
 {
 	struct rocev2_frame frame;
-	uint32_t ip, ip_bytes, crc;
+	uint32_t ip, ip_bytes, summed, crc;
 	uint16_t sum;
 
 	if (!rocev2_recognize(bytes, count, &frame))
@@ -43,12 +43,11 @@ mend(uint8_t *bytes, uint32_t count, uint8_t flags)
 		sum = (uint16_t)~softrnic_sum_fold(softrnic_sum_bytes(bytes + ip, ip_bytes));
 		memcpy(bytes + ip + 10, &sum, 2);
 	}
-	ip += ip_bytes + ROCEV2_UDP_BYTES + ROCEV2_BTH_BYTES;
-	if ((flags & ICRC) != 0 && count >= ip + ROCEV2_ICRC_BYTES) {
-		crc = rocev2_icrc_begin(bytes + ip - ip_bytes - ROCEV2_UDP_BYTES - ROCEV2_BTH_BYTES,
-					ip_bytes);
+	summed = ip + ip_bytes + ROCEV2_UDP_BYTES + ROCEV2_BTH_SHARED;
+	if ((flags & ICRC) != 0 && count >= summed + ROCEV2_ICRC_BYTES) {
+		crc = rocev2_icrc_begin(NULL, bytes + ip, ip_bytes);
 		crc = rte_cpu_to_le_32(
-			rocev2_icrc_add(crc, bytes + ip, count - ip - ROCEV2_ICRC_BYTES));
+			rocev2_icrc_add(crc, bytes + summed, count - summed - ROCEV2_ICRC_BYTES));
 		memcpy(bytes + count - ROCEV2_ICRC_BYTES, &crc, ROCEV2_ICRC_BYTES);
 	}
 }

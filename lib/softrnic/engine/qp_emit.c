@@ -27,7 +27,8 @@ qp_route(struct softrnic *dev, struct softrnic_qp *qp)
 	frame->tci = (uint16_t)((frame->tci & ~ROCEV2_VLAN_MASK) | source->vlan);
 	frame->pkey = SOFTRNIC_PKEY;
 	frame->mig_req = true;
-	frame->icrc_heads = dev->icrc_heads;
+	frame->prefixes = qp->prefixes;
+	memset(qp->prefixes, 0, sizeof(qp->prefixes));
 	qp->frame_bytes = rocev2_frame_bytes(frame, &empty);
 	qp->route = source->valid && dev->port.roce_enabled ? softrnic_roce_route(dev, frame)
 							    : SOFTRNIC_ROCE_NOWHERE;

@@ -69,6 +69,7 @@ struct softrnic_qp {
 	/* The path: the address of ours that is the source; what its packets have around them, the peer's addresses among it */
 	uint8_t source_index;
 	struct rocev2_frame frame;
+	struct rocev2_prefix prefixes[ROCEV2_PREFIXES]; /* of frames of it */
 	/* What follows from it, by the addresses of generation dev->roce_generation (engine/qp_emit.c). */
 	uint64_t route_generation;
 	enum softrnic_roce_route route;

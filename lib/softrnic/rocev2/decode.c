@@ -8,9 +8,7 @@
 #include "softrnic/rocev2/icrc.h"
 #include "softrnic/rocev2/opcode.h"
 
-#define EXTENDED_MAX   28     /* bytes of headers behind the BTH: an atomic's */
-#define SUMMED_AT_ONCE 256    /* of payload: a copy costs less than a second sum */
-#define IPV4_FRAGMENT  0x3fff /* more fragments, offset */
+#define IPV4_FRAGMENT 0x3fff /* more fragments, offset */
 
 /* ---- Is it one? ---- */
 
@@ -79,6 +77,7 @@ rocev2_recognize(const uint8_t *head, uint32_t bytes, struct rocev2_frame *frame
 					      : recognize_ipv6(head + at, frame)))
 		return false;
 	frame->ip = head + at;
+	frame->prefixes = NULL;
 	frame->icrc_heads = NULL;
 	memcpy(frame->dmac, head, sizeof(frame->dmac));
 	memcpy(frame->smac, head + 6, sizeof(frame->smac));
@@ -202,40 +201,23 @@ decode_cut(const struct iovec *pieces, uint32_t at, uint32_t bytes, struct iovec
 	return count;
 }
 
-/* The ICRC of all but padding. */
-static uint32_t
-decode_sum(const struct rocev2_frame *frame, uint32_t ip_bytes, uint32_t extended,
-	   const struct roce_pkt *pkt)
-{
-	uint8_t first[ROCEV2_BTH_BYTES + EXTENDED_MAX + SUMMED_AT_ONCE];
-	uint32_t bytes = ROCEV2_BTH_BYTES + extended, summed = 0, crc;
-
-	memcpy(first, frame->ip + ip_bytes + ROCEV2_UDP_BYTES, bytes);
-	if (pkt->count == 1 && pkt->length <= SUMMED_AT_ONCE) {
-		memcpy(first + bytes, pkt->pieces[0].iov_base, pkt->length);
-		bytes += pkt->length;
-		summed = 1;
-	}
-	crc = rocev2_icrc_bth(rocev2_icrc_head(frame->icrc_heads, frame->ip, ip_bytes), first,
-			      bytes);
-	for (uint32_t i = summed; i < pkt->count; i++)
-		crc = rocev2_icrc_add(crc, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
-	return crc;
-}
-
-/* Does what stands behind the payload, padding and ICRC, fit what is before it? */
+/*
+ * Is the ICRC right, which stands at `end`? What it covers is summed from where the frame's pieces have it, behind the bytes that
+ * are shared; `room` is for as many pieces as the frame has.
+ */
 static bool
-decode_icrc_good(const struct iovec *pieces, uint32_t at, uint32_t padding, uint32_t crc)
+decode_icrc_good(const struct rocev2_frame *frame, uint32_t ip_bytes, const struct iovec *pieces,
+		 uint32_t from, uint32_t end, struct iovec *room)
 {
-	struct iovec part[3 + ROCEV2_ICRC_BYTES];
-	uint32_t count = decode_cut(pieces, at, padding + ROCEV2_ICRC_BYTES, part), sent;
-	uint8_t tail[3 + ROCEV2_ICRC_BYTES], *to = tail;
+	uint32_t crc = rocev2_icrc_begin(frame->icrc_heads, frame->ip, ip_bytes), sent;
+	uint32_t count = decode_cut(pieces, from, end - from, room);
+	uint8_t *to = (uint8_t *)&sent;
 
-	for (uint32_t i = 0; i < count; to += part[i++].iov_len)
-		memcpy(to, part[i].iov_base, part[i].iov_len);
-	memcpy(&sent, tail + padding, sizeof(sent));
-	if (padding > 0)
-		crc = rocev2_icrc_add(crc, tail, padding);
+	for (uint32_t i = 0; i < count; i++)
+		crc = rocev2_icrc_add(crc, room[i].iov_base, room[i].iov_len);
+	count = decode_cut(pieces, end, sizeof(sent), room);
+	for (uint32_t i = 0; i < count; to += room[i++].iov_len)
+		memcpy(to, room[i].iov_base, room[i].iov_len);
 	return rte_le_to_cpu_32(sent) == crc;
 }
 
@@ -245,7 +227,7 @@ rocev2_decode(const uint8_t *head, const struct iovec *pieces, uint32_t bytes,
 {
 	uint32_t ip = ROCEV2_ETHER_BYTES + (frame->tagged ? ROCEV2_TAG_BYTES : 0);
 	uint32_t ip_bytes = head[ip] == ROCEV2_IPV4_VERSION ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES;
-	uint32_t bth = ip + ip_bytes + ROCEV2_UDP_BYTES, at = bth + ROCEV2_BTH_BYTES, left, crc;
+	uint32_t bth = ip + ip_bytes + ROCEV2_UDP_BYTES, at = bth + ROCEV2_BTH_BYTES, left;
 	enum rocev2_reason reason = decode_lengths(head + ip, ip_bytes, bytes - ip, &left);
 	const struct rocev2_opcode *opcode;
 
@@ -253,11 +235,12 @@ rocev2_decode(const uint8_t *head, const struct iovec *pieces, uint32_t bytes,
 		reason = decode_bth(head + bth, left, frame, pkt);
 	if (reason != ROCEV2_GOOD)
 		return reason;
+	if (!decode_icrc_good(frame, ip_bytes, pieces, bth + ROCEV2_BTH_SHARED,
+			      bth + left - ROCEV2_ICRC_BYTES, payload))
+		return ROCEV2_ICRC;
 	opcode = &rocev2_opcodes[pkt->opcode];
 	decode_extended(head + at, opcode->headers, pkt);
 	pkt->pieces = payload;
 	pkt->count = decode_cut(pieces, at + opcode->bytes, pkt->length, payload);
-	crc = decode_sum(frame, ip_bytes, opcode->bytes, pkt);
-	at += opcode->bytes + pkt->length;
-	return decode_icrc_good(pieces, at, -pkt->length & 3, crc) ? ROCEV2_GOOD : ROCEV2_ICRC;
+	return ROCEV2_GOOD;
 }

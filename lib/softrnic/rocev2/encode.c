@@ -10,6 +10,8 @@
 
 #define IPV4_DONT_FRAGMENT 0x4000
 
+#define QPN_MASK 0xffffffu
+
 #define PORT_FIRST 0xc000 /* of the dynamic ones */
 #define PORT_BITS  14
 
@@ -85,16 +87,50 @@ encode_udp(const struct rocev2_frame *frame, uint32_t udp_bytes, uint8_t *at)
 	return at + ROCEV2_UDP_BYTES;
 }
 
+/* ROCEV2_BTH_SHARED bytes of it. */
 static uint8_t *
 encode_bth(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint8_t *at)
 {
 	at[0] = pkt->opcode;
 	at[1] = (uint8_t)(pkt->solicited << 7 | frame->mig_req << 6 | (-pkt->length & 3) << 4);
 	rocev2_put16(at + 2, frame->pkey);
-	rocev2_put32(at + 4, pkt->dest_qpn & 0xffffff);
+	rocev2_put32(at + 4, pkt->dest_qpn & QPN_MASK);
 	at[4] = (uint8_t)(frame->fecn << 7 | frame->becn << 6);
-	rocev2_put32(at + 8, (uint32_t)pkt->ack_request << 31 | (pkt->psn & ROCE_PSN_MASK));
-	return at + ROCEV2_BTH_BYTES;
+	return at + ROCEV2_BTH_SHARED;
+}
+
+static void
+encode_prefix(const struct rocev2_frame *frame, const struct roce_pkt *pkt,
+	      struct rocev2_prefix *prefix)
+{
+	bool ipv4 = rocev2_is_ipv4(frame);
+	uint32_t udp_bytes = rocev2_udp_bytes(pkt);
+	uint8_t *ip = encode_ether(frame, prefix->bytes,
+				   ipv4 ? SOFTRNIC_ETHERTYPE_IPV4 : SOFTRNIC_ETHERTYPE_IPV6);
+	uint8_t *udp = ipv4 ? encode_ipv4(frame, udp_bytes, ip) : encode_ipv6(frame, udp_bytes, ip);
+	uint8_t *end = encode_bth(frame, pkt, encode_udp(frame, udp_bytes, udp));
+
+	prefix->length = (uint32_t)(end - prefix->bytes);
+	prefix->crc = rocev2_icrc_begin(NULL, ip, (uint32_t)(udp - ip));
+}
+
+/* The one that was made for such a packet before, or a new one, in `own` if none is kept. */
+static const struct rocev2_prefix *
+encode_prefix_find(const struct rocev2_frame *frame, const struct roce_pkt *pkt,
+		   struct rocev2_prefix *own)
+{
+	uint64_t key = 1ull << 63 | (uint64_t)pkt->solicited << 56 | (uint64_t)pkt->opcode << 48 |
+		       (uint64_t)pkt->length << 24 | (pkt->dest_qpn & QPN_MASK);
+	struct rocev2_prefix *prefix = own;
+
+	if (frame->prefixes != NULL) {
+		prefix = &frame->prefixes[pkt->opcode / ROCE_READ_RESPONSE_ONLY % ROCEV2_PREFIXES];
+		if (likely(prefix->key == key))
+			return prefix;
+		prefix->key = key;
+	}
+	encode_prefix(frame, pkt, prefix);
+	return prefix;
 }
 
 static uint8_t *
@@ -141,22 +177,21 @@ encode_extended(const struct roce_pkt *pkt, uint8_t headers, uint8_t *at)
 uint32_t
 rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint8_t *room)
 {
-	bool ipv4 = rocev2_is_ipv4(frame);
-	uint32_t udp_bytes = rocev2_udp_bytes(pkt), crc;
-	uint8_t *ip =
-		encode_ether(frame, room, ipv4 ? SOFTRNIC_ETHERTYPE_IPV4 : SOFTRNIC_ETHERTYPE_IPV6);
-	uint8_t *udp = ipv4 ? encode_ipv4(frame, udp_bytes, ip) : encode_ipv6(frame, udp_bytes, ip);
-	uint8_t *bth = encode_udp(frame, udp_bytes, udp);
-	uint8_t *at = encode_extended(pkt, rocev2_opcodes[pkt->opcode].headers,
-				      encode_bth(frame, pkt, bth));
+	struct rocev2_prefix own;
+	const struct rocev2_prefix *prefix = encode_prefix_find(frame, pkt, &own);
+	uint8_t *summed = room + prefix->length, *at;
+	uint32_t crc;
 
+	/* More of them than there are: a constant takes no call, and the rest is overwritten. */
+	memcpy(room, prefix->bytes, sizeof(prefix->bytes));
+	rocev2_put32(summed, (uint32_t)pkt->ack_request << 31 | (pkt->psn & ROCE_PSN_MASK));
+	at = encode_extended(pkt, rocev2_opcodes[pkt->opcode].headers,
+			     summed + ROCEV2_BTH_BYTES - ROCEV2_BTH_SHARED);
 	for (uint32_t i = 0; i < pkt->count; at += pkt->pieces[i++].iov_len)
 		memcpy(at, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
 	memset(at, 0, -pkt->length & 3);
 	at += -pkt->length & 3;
-	crc = rocev2_icrc_bth(rocev2_icrc_head(frame->icrc_heads, ip, (uint32_t)(udp - ip)), bth,
-			      (size_t)(at - bth));
-	crc = rte_cpu_to_le_32(crc);
+	crc = rte_cpu_to_le_32(rocev2_icrc_add(prefix->crc, summed, (size_t)(at - summed)));
 	memcpy(at, &crc, sizeof(crc));
 	return (uint32_t)(at - room) + ROCEV2_ICRC_BYTES;
 }

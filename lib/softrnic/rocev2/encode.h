@@ -28,7 +28,7 @@ uint32_t rocev2_frame_bytes(const struct rocev2_frame *frame, const struct roce_
  *
  * @param frame  what is around the packet
  * @param pkt    opcode one of rocev2_opcodes, at most ROCE_MTU_MAX of payload in its pieces
- * @param room   of rocev2_frame_bytes(), at most ROCEV2_FRAME_MAX
+ * @param room   of rocev2_frame_bytes(), at most ROCEV2_FRAME_MAX, and no less than ROCEV2_HEAD_MAX
  * @return the bytes written
  */
 uint32_t rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint8_t *room);

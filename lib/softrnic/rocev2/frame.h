@@ -25,12 +25,29 @@
 #define ROCEV2_GRH_BYTES    40 /* before a datagram's payload in memory */
 #define ROCEV2_EXTENDED_MAX 28 /* AtomicETH */
 
+/* Of the BTH, opcode to destination queue pair: what the packets of a connection share most often. */
+#define ROCEV2_BTH_SHARED 8
+
 /* The headers of any frame fit in it: the beginning of a frame that must stand in one piece. */
 #define ROCEV2_HEAD_MAX 128
 /* Of any frame, without FCS: headers, the largest MTU, ICRC. */
 #define ROCEV2_FRAME_MAX (ROCEV2_HEAD_MAX + 4096)
 
 struct rocev2_icrc_heads;
+
+/*
+ * How frames of a packet's opcode, length and destination begin, for one who sends many of them. Good as long as the struct
+ * rocev2_frame does not change.
+ */
+struct rocev2_prefix {
+	uint64_t key; /* says which packets; 0: none */
+	uint32_t crc; /* the ICRC's sum up to its end */
+	uint32_t length;
+	/* from Ethernet on; what is behind them is not read */
+	uint8_t bytes[ROCEV2_ETHER_BYTES + ROCEV2_TAG_BYTES + ROCEV2_IPV6_BYTES + ROCEV2_UDP_BYTES +
+		      ROCEV2_BTH_SHARED];
+};
+#define ROCEV2_PREFIXES 2 /* requests and answers, which take turns */
 
 struct rocev2_frame {
 	uint8_t dmac[6], smac[6];
@@ -46,7 +63,9 @@ struct rocev2_frame {
 	bool fecn, becn;
 	/* IP's header as it came, while the frame that was decoded is there; NULL: of a packet that has not been bytes */
 	const uint8_t *ip;
-	/* sums of headers like these, by whose device it goes out or comes in (icrc.h); NULL: each is made anew */
+	/* sent: ROCEV2_PREFIXES of them, all zeros when one of the fields above has changed; NULL: each is made anew */
+	struct rocev2_prefix *prefixes;
+	/* received: sums of headers that came to the device (icrc.h); NULL: each is made anew */
 	struct rocev2_icrc_heads *icrc_heads;
 };
 

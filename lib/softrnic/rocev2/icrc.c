@@ -30,9 +30,9 @@ rocev2_icrc_add(uint32_t crc, const void *bytes, size_t length)
 static uint32_t
 icrc_mask_and_sum(const uint8_t *ip, uint32_t ip_bytes)
 {
-	uint8_t masked[ROUTE_BYTES + ROCEV2_IPV6_BYTES + ROCEV2_UDP_BYTES];
+	uint8_t masked[ROUTE_BYTES + ROCEV2_IPV6_BYTES + ROCEV2_UDP_BYTES + ROCEV2_BTH_SHARED];
 	uint8_t *own = masked + ROUTE_BYTES, *udp = own + ip_bytes;
-	uint32_t bytes = ip_bytes + ROCEV2_UDP_BYTES;
+	uint32_t bytes = ip_bytes + ROCEV2_UDP_BYTES + ROCEV2_BTH_SHARED;
 
 	memset(masked, 0xff, ROUTE_BYTES);
 	memcpy(own, ip, bytes);
@@ -46,43 +46,25 @@ icrc_mask_and_sum(const uint8_t *ip, uint32_t ip_bytes)
 		own[IPV6_HOP_LIMIT] = 0xff;
 	}
 	memset(udp + UDP_CHECKSUM, 0xff, 2);
+	udp[ROCEV2_UDP_BYTES + BTH_ECN] = 0xff;
 	return rocev2_icrc_add(0, masked, ROUTE_BYTES + bytes);
 }
 
 uint32_t
-rocev2_icrc_head(struct rocev2_icrc_heads *heads, const uint8_t *ip, uint32_t ip_bytes)
+rocev2_icrc_begin(struct rocev2_icrc_heads *heads, const uint8_t *ip, uint32_t ip_bytes)
 {
 	const uint8_t *udp = ip + ip_bytes;
-	uint32_t length = ip_bytes + ROCEV2_UDP_BYTES;
+	uint32_t length = ip_bytes + ROCEV2_UDP_BYTES + ROCEV2_BTH_SHARED;
 	struct rocev2_icrc_head *head;
 
 	if (heads == NULL)
 		return icrc_mask_and_sum(ip, ip_bytes);
-	head = &heads->of[(udp[UDP_SOURCE_LOW] ^ udp[UDP_LENGTH_LOW] >> 2) % ROCEV2_ICRC_HEADS];
+	head = &heads->of[(udp[UDP_SOURCE_LOW] ^ udp[UDP_LENGTH_LOW] >> 2 ^ udp[ROCEV2_UDP_BYTES]) %
+			  ROCEV2_ICRC_HEADS];
 	if (head->length != length || memcmp(head->bytes, ip, length) != 0) {
 		memcpy(head->bytes, ip, length);
 		head->length = length;
 		head->crc = icrc_mask_and_sum(ip, ip_bytes);
 	}
 	return head->crc;
-}
-
-uint32_t
-rocev2_icrc_bth(uint32_t crc, uint8_t *bth, size_t length)
-{
-	const uint8_t ecn = bth[BTH_ECN];
-
-	bth[BTH_ECN] = 0xff;
-	crc = rocev2_icrc_add(crc, bth, length);
-	bth[BTH_ECN] = ecn;
-	return crc;
-}
-
-uint32_t
-rocev2_icrc_begin(const uint8_t *ip, uint32_t ip_bytes)
-{
-	uint8_t bth[ROCEV2_BTH_BYTES];
-
-	memcpy(bth, ip + ip_bytes + ROCEV2_UDP_BYTES, sizeof(bth));
-	return rocev2_icrc_bth(icrc_mask_and_sum(ip, ip_bytes), bth, sizeof(bth));
 }

@@ -40,6 +40,7 @@ softrnic_kept_take_roce(struct softrnic *dev, struct softrnic_kept *kept,
 	kept->roce = *frame;
 	kept->pkt = *pkt;
 	kept->head = *frame->head;
+	kept->head.prefixes = NULL; /* the queue pair's own, which may go before the packet does */
 	kept->piece = (struct iovec){ data, at };
 	kept->roce.head = &kept->head;
 	kept->roce.pkt = &kept->pkt;
