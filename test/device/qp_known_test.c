@@ -78,7 +78,7 @@ forge(const struct qw_two *two, uint8_t opcode, uint32_t qpn, uint32_t left, uin
 	bytes[BTH + 1] &= 0xcf;
 	bytes[ROCEV2_ETHER_BYTES + 5] = bytes[IPV6_UDP + 5] = (uint8_t)(left + ROCEV2_UDP_BYTES);
 	if (left >= ROCEV2_BTH_BYTES + ROCEV2_ICRC_BYTES) {
-		crc = rocev2_icrc_begin(NULL, bytes + ROCEV2_ETHER_BYTES, ROCEV2_IPV6_BYTES);
+		crc = rocev2_icrc_begin(bytes + ROCEV2_ETHER_BYTES, ROCEV2_IPV6_BYTES);
 		crc = rocev2_icrc_add(crc, bytes + BTH + ROCEV2_BTH_SHARED,
 				      left - ROCEV2_BTH_SHARED - ROCEV2_ICRC_BYTES);
 		crc = rte_cpu_to_le_32(crc);

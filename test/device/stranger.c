@@ -201,8 +201,7 @@ mend(struct stranger_frame *frame, uint32_t psn)
 	frame->bytes[bth + BTH_PSN] = (uint8_t)(psn >> 16);
 	rocev2_put16(frame->bytes + bth + BTH_PSN + 1, (uint16_t)psn);
 	end -= ROCEV2_ICRC_BYTES;
-	crc = rocev2_icrc_begin(NULL, frame->bytes + ip,
-				ipv4 ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES);
+	crc = rocev2_icrc_begin(frame->bytes + ip, ipv4 ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES);
 	crc = rocev2_icrc_add(crc, frame->bytes + bth + ROCEV2_BTH_SHARED,
 			      end - bth - ROCEV2_BTH_SHARED);
 	for (uint32_t i = 0; i < ROCEV2_ICRC_BYTES; i++)

@@ -45,7 +45,7 @@ mend(uint8_t *bytes, uint32_t count, uint8_t flags)
 	}
 	summed = ip + ip_bytes + ROCEV2_UDP_BYTES + ROCEV2_BTH_SHARED;
 	if ((flags & ICRC) != 0 && count >= summed + ROCEV2_ICRC_BYTES) {
-		crc = rocev2_icrc_begin(NULL, bytes + ip, ip_bytes);
+		crc = rocev2_icrc_begin(bytes + ip, ip_bytes);
 		crc = rte_cpu_to_le_32(
 			rocev2_icrc_add(crc, bytes + summed, count - summed - ROCEV2_ICRC_BYTES));
 		memcpy(bytes + count - ROCEV2_ICRC_BYTES, &crc, ROCEV2_ICRC_BYTES);
@@ -79,6 +79,7 @@ again(const struct rocev2_frame *frame, const struct roce_pkt *pkt)
 	must(rocev2_recognize(room, count, &other_frame));
 	must(rocev2_decode(room, &piece, count, &other_frame, &other, &payload) == ROCEV2_GOOD);
 	other_frame.ip = frame->ip;
+	other_frame.shared_crc = frame->shared_crc;
 	must(memcmp(&other_frame, frame, sizeof(other_frame)) == 0);
 	for (uint32_t i = 0; i < pkt->count; at += (uint32_t)pkt->pieces[i++].iov_len)
 		must(memcmp((uint8_t *)payload.iov_base + at, pkt->pieces[i].iov_base,
@@ -87,6 +88,23 @@ again(const struct rocev2_frame *frame, const struct roce_pkt *pkt)
 	other.pieces = pkt->pieces;
 	other.count = pkt->count;
 	must(memcmp(&other, pkt, sizeof(other)) == 0);
+}
+
+/* As one that is like another it is what it was. */
+static void
+as_its_model(const uint8_t *head, const struct iovec *pieces, uint32_t count,
+	     const struct rocev2_frame *frame, const struct roce_pkt *pkt)
+{
+	struct rocev2_model model;
+	struct iovec payload[2];
+
+	rocev2_model_make(&model, head, count, frame, pkt);
+	must(rocev2_model_fits(&model, head, count));
+	must(rocev2_model_decode(&model, head, pieces, payload) == ROCEV2_GOOD);
+	must(memcmp(&model.frame, frame, sizeof(*frame)) == 0);
+	must(memcmp(payload, pkt->pieces, pkt->count * sizeof(payload[0])) == 0);
+	model.pkt.pieces = pkt->pieces;
+	must(memcmp(&model.pkt, pkt, sizeof(*pkt)) == 0);
 }
 
 int
@@ -111,8 +129,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	head = own(bytes, count < ROCEV2_HEAD_MAX ? count : ROCEV2_HEAD_MAX);
 	memset(&frame, 0, sizeof(frame));
 	if (rocev2_recognize(head, count, &frame) &&
-	    rocev2_decode(head, pieces, count, &frame, &pkt, payload) == ROCEV2_GOOD)
+	    rocev2_decode(head, pieces, count, &frame, &pkt, payload) == ROCEV2_GOOD) {
+		as_its_model(head, pieces, count, &frame, &pkt);
 		again(&frame, &pkt);
+	}
 	free(head);
 	free(pieces[1].iov_base);
 	free(pieces[0].iov_base);

@@ -130,7 +130,7 @@ struct softrnic {
 	struct softrnic_mcgs *mcgs;	       /* receive/mcg.c's own: groups of queue pairs */
 	uint32_t mcg_count;		       /* of them that there are */
 	uint8_t *roce_room;		       /* for a frame that is made of a packet */
-	struct rocev2_icrc_heads *icrc_heads;  /* of frames that came in */
+	struct softrnic_roce_seen *roce_seen;  /* receive/roce.h */
 	uint64_t
 		roce_generation; /* of addresses and wires, ours and those of others: see softrnic_roce_changed() */
 	struct roce_counters roce_counters; /* of queue pairs without a counter set */

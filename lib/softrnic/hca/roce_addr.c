@@ -9,7 +9,6 @@
 #include "softrnic/base/quirks.h"
 #include "softrnic/hca/roce_addr.h"
 #include "softrnic/receive/roce.h"
-#include "softrnic/rocev2/icrc.h"
 
 #define PORT 1
 
@@ -18,8 +17,8 @@ softrnic_roce_addrs_init(struct softrnic *dev)
 {
 	dev->roce_addrs = calloc(SOFTRNIC_ROCE_ADDRS, sizeof(*dev->roce_addrs));
 	dev->roce_room = calloc(1, ROCEV2_FRAME_MAX);
-	dev->icrc_heads = calloc(1, sizeof(*dev->icrc_heads));
-	return dev->roce_addrs != NULL && dev->roce_room != NULL && dev->icrc_heads != NULL
+	dev->roce_seen = calloc(SOFTRNIC_ROCE_SEEN, sizeof(*dev->roce_seen));
+	return dev->roce_addrs != NULL && dev->roce_room != NULL && dev->roce_seen != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -36,10 +35,10 @@ softrnic_roce_addrs_fini(struct softrnic *dev)
 {
 	free(dev->roce_addrs);
 	free(dev->roce_room);
-	free(dev->icrc_heads);
+	free(dev->roce_seen);
 	dev->roce_addrs = NULL;
 	dev->roce_room = NULL;
-	dev->icrc_heads = NULL;
+	dev->roce_seen = NULL;
 }
 
 /* The entry that a command names; NULL: none. Port 0 is the only one, too. */

@@ -14,6 +14,14 @@
 
 #define COMPLETIONS_FREE 16 /* of an answer; two of the others are like a frame */
 
+/*
+ * Low bytes of UDP's source port and length, and the opcode, of IPv4 without a tag; other frames have others there, which spread
+ * less.
+ */
+#define SEEN_SOURCE (SOFTRNIC_ETH_HEADER + ROCEV2_IPV4_BYTES + 1)
+#define SEEN_LENGTH (SOFTRNIC_ETH_HEADER + ROCEV2_IPV4_BYTES + 5)
+#define SEEN_OPCODE (SOFTRNIC_ETH_HEADER + ROCEV2_IPV4_BYTES + ROCEV2_UDP_BYTES)
+
 /* "Congestion experienced", of the traffic class (RFC 3168). */
 #define ECN_MASK 3
 #define ECN_CE	 3
@@ -221,27 +229,69 @@ softrnic_roce_recognize(struct softrnic *dev, const uint8_t *head, uint32_t byte
 	return rocev2_recognize(head, bytes, addresses) && softrnic_roce_takes(dev, addresses);
 }
 
-bool
-softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *frame,
-			    const uint8_t *head)
+static void
+roce_receive_decoded(struct softrnic *dev, enum rocev2_reason reason,
+		     const struct rocev2_frame *addresses, const struct roce_pkt *pkt)
+{
+	switch (reason) {
+	case ROCEV2_GOOD:
+		if (pkt->opcode == ROCE_CNP)
+			dev->stats.roce_cnps++;
+		else
+			roce_deliver(dev, addresses, pkt);
+		break;
+	case ROCEV2_ICRC: dev->stats.roce_icrc_errors++; break;
+	default: dev->stats.roce_malformed++; break;
+	}
+}
+
+/* Where a frame that began so may have been kept: connections and their opcodes spread. */
+static inline struct softrnic_roce_seen *
+roce_seen(struct softrnic *dev, const uint8_t *head)
+{
+	return &dev->roce_seen[(head[SEEN_SOURCE] ^ head[SEEN_LENGTH] >> 2 ^ head[SEEN_OPCODE]) %
+			       SOFTRNIC_ROCE_SEEN];
+}
+
+/* As any frame. One that is ours and good is kept, for those that follow. */
+static __attribute__((noinline)) bool
+roce_receive_new(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+		 struct softrnic_roce_seen *seen)
 {
 	struct iovec payload[ROCE_PKT_PIECES];
 	struct rocev2_frame addresses;
+	enum rocev2_reason reason;
 	struct roce_pkt pkt;
 
 	if (!softrnic_roce_recognize(dev, head, frame->length, &addresses))
 		return false;
 	roce_count(dev, head, frame->length);
-	addresses.icrc_heads = dev->icrc_heads;
-	switch (rocev2_decode(head, frame->pieces, frame->length, &addresses, &pkt, payload)) {
-	case ROCEV2_GOOD:
-		if (pkt.opcode == ROCE_CNP)
-			dev->stats.roce_cnps++;
-		else
-			roce_deliver(dev, &addresses, &pkt);
-		break;
-	case ROCEV2_ICRC: dev->stats.roce_icrc_errors++; break;
-	default: dev->stats.roce_malformed++; break;
+	reason = rocev2_decode(head, frame->pieces, frame->length, &addresses, &pkt, payload);
+	if (reason == ROCEV2_GOOD) {
+		rocev2_model_make(&seen->model, head, frame->length, &addresses, &pkt);
+		seen->generation = dev->roce_generation;
 	}
+	roce_receive_decoded(dev, reason, &addresses, &pkt);
+	return true;
+}
+
+bool
+softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *frame,
+			    const uint8_t *head)
+{
+	struct softrnic_roce_seen *seen;
+	struct iovec payload[ROCE_PKT_PIECES];
+	enum rocev2_reason reason;
+
+	/* No packet is as short, but a frame may be. */
+	if (unlikely(frame->length <= SEEN_OPCODE))
+		return false;
+	seen = roce_seen(dev, head);
+	if (seen->generation != dev->roce_generation ||
+	    !rocev2_model_fits(&seen->model, head, frame->length))
+		return roce_receive_new(dev, frame, head, seen);
+	roce_count(dev, head, frame->length);
+	reason = rocev2_model_decode(&seen->model, head, frame->pieces, payload);
+	roce_receive_decoded(dev, reason, &seen->model.frame, &seen->model.pkt);
 	return true;
 }

@@ -10,7 +10,7 @@
 #include "softrnic/port/headers.h"
 #include "softrnic/receive/pkey.h"
 #include "softrnic/receive/route.h"
-#include "softrnic/rocev2/frame.h"
+#include "softrnic/rocev2/decode.h"
 
 /* An entry of the RoCE address table: a GID. */
 struct softrnic_roce_addr {
@@ -21,6 +21,13 @@ struct softrnic_roce_addr {
 	uint8_t mac[6];
 };
 #define SOFTRNIC_ROCE_ADDRS 128
+
+/* Frames that came to the device and were good, by addresses of that generation. */
+struct softrnic_roce_seen {
+	uint64_t generation;
+	struct rocev2_model model;
+};
+#define SOFTRNIC_ROCE_SEEN 8
 
 /* A packet on its way, valid during the call that carries it. */
 struct softrnic_roce_frame {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <rte_branch_prediction.h>
+
 #include "prm/qp.h"
 #include "softrnic/port/headers.h"
 #include "softrnic/port/sum.h"
@@ -78,7 +80,6 @@ rocev2_recognize(const uint8_t *head, uint32_t bytes, struct rocev2_frame *frame
 		return false;
 	frame->ip = head + at;
 	frame->prefixes = NULL;
-	frame->icrc_heads = NULL;
 	memcpy(frame->dmac, head, sizeof(frame->dmac));
 	memcpy(frame->smac, head + 6, sizeof(frame->smac));
 	frame->source_port = rocev2_get16(head + at + ip_bytes);
@@ -105,7 +106,7 @@ decode_lengths(const uint8_t *ip, uint32_t ip_bytes, uint32_t room, uint32_t *le
 	return ROCEV2_GOOD;
 }
 
-/* What the BTH has for the frame and for the packet. Sets the payload's length. */
+/* What the BTH has for the frame and, but for the PSN, for the packet. Sets the payload's length. */
 static enum rocev2_reason
 decode_bth(const uint8_t *bth, uint32_t left, struct rocev2_frame *frame, struct roce_pkt *pkt)
 {
@@ -133,8 +134,6 @@ decode_bth(const uint8_t *bth, uint32_t left, struct rocev2_frame *frame, struct
 	pkt->opcode = bth[0];
 	pkt->solicited = (bth[1] & 0x80) != 0;
 	pkt->dest_qpn = rocev2_get32(bth + 4) & 0xffffff;
-	pkt->ack_request = (bth[8] & 0x80) != 0;
-	pkt->psn = rocev2_get32(bth + 8) & ROCE_PSN_MASK;
 	pkt->length = left - other;
 	return ROCEV2_GOOD;
 }
@@ -180,12 +179,17 @@ decode_extended(const uint8_t *at, uint8_t headers, struct roce_pkt *pkt)
 /* ---- Its pieces ---- */
 
 /* Bytes [at, at + bytes) of a frame, which has them: their pieces. */
-static uint32_t
+static inline uint32_t
 decode_cut(const struct iovec *pieces, uint32_t at, uint32_t bytes, struct iovec *part)
 {
 	uint32_t count = 0;
 	size_t n;
 
+	if (likely(at + bytes <= pieces->iov_len)) {
+		part->iov_base = (uint8_t *)pieces->iov_base + at;
+		part->iov_len = bytes;
+		return bytes > 0;
+	}
 	for (; bytes > 0; pieces++) {
 		n = pieces->iov_len;
 		if (at >= n) {
@@ -202,15 +206,14 @@ decode_cut(const struct iovec *pieces, uint32_t at, uint32_t bytes, struct iovec
 }
 
 /*
- * Is the ICRC right, which stands at `end`? What it covers is summed from where the frame's pieces have it, behind the bytes that
- * are shared; `room` is for as many pieces as the frame has.
+ * Is the ICRC right, which stands at `end`? What it covers is summed where the frame's pieces have it, from `from` on; `room` is
+ * for as many pieces as the frame has.
  */
 static bool
-decode_icrc_good(const struct rocev2_frame *frame, uint32_t ip_bytes, const struct iovec *pieces,
-		 uint32_t from, uint32_t end, struct iovec *room)
+decode_icrc_good(uint32_t crc, const struct iovec *pieces, uint32_t from, uint32_t end,
+		 struct iovec *room)
 {
-	uint32_t crc = rocev2_icrc_begin(frame->icrc_heads, frame->ip, ip_bytes), sent;
-	uint32_t count = decode_cut(pieces, from, end - from, room);
+	uint32_t count = decode_cut(pieces, from, end - from, room), sent;
 	uint8_t *to = (uint8_t *)&sent;
 
 	for (uint32_t i = 0; i < count; i++)
@@ -221,26 +224,63 @@ decode_icrc_good(const struct rocev2_frame *frame, uint32_t ip_bytes, const stru
 	return rte_le_to_cpu_32(sent) == crc;
 }
 
+/* What is behind the bytes that packets share, `shared` of which the frame has; of the packet the rest is set. */
+static enum rocev2_reason
+decode_rest(const uint8_t *head, uint32_t shared, const struct iovec *pieces, uint32_t crc,
+	    struct roce_pkt *pkt, struct iovec *payload)
+{
+	const struct rocev2_opcode *opcode = &rocev2_opcodes[pkt->opcode];
+	uint32_t extended = shared + ROCEV2_BTH_BYTES - ROCEV2_BTH_SHARED;
+	uint32_t at = extended + opcode->bytes;
+
+	if (!decode_icrc_good(crc, pieces, shared, at + ((pkt->length + 3) & ~3u), payload))
+		return ROCEV2_ICRC;
+	pkt->ack_request = (head[shared] & 0x80) != 0;
+	pkt->psn = rocev2_get32(head + shared) & ROCE_PSN_MASK;
+	decode_extended(head + extended, opcode->headers, pkt);
+	pkt->pieces = payload;
+	pkt->count = decode_cut(pieces, at, pkt->length, payload);
+	return ROCEV2_GOOD;
+}
+
 enum rocev2_reason
 rocev2_decode(const uint8_t *head, const struct iovec *pieces, uint32_t bytes,
 	      struct rocev2_frame *frame, struct roce_pkt *pkt, struct iovec *payload)
 {
 	uint32_t ip = ROCEV2_ETHER_BYTES + (frame->tagged ? ROCEV2_TAG_BYTES : 0);
 	uint32_t ip_bytes = head[ip] == ROCEV2_IPV4_VERSION ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES;
-	uint32_t bth = ip + ip_bytes + ROCEV2_UDP_BYTES, at = bth + ROCEV2_BTH_BYTES, left;
+	uint32_t bth = ip + ip_bytes + ROCEV2_UDP_BYTES, left;
 	enum rocev2_reason reason = decode_lengths(head + ip, ip_bytes, bytes - ip, &left);
-	const struct rocev2_opcode *opcode;
 
 	if (reason == ROCEV2_GOOD)
 		reason = decode_bth(head + bth, left, frame, pkt);
 	if (reason != ROCEV2_GOOD)
 		return reason;
-	if (!decode_icrc_good(frame, ip_bytes, pieces, bth + ROCEV2_BTH_SHARED,
-			      bth + left - ROCEV2_ICRC_BYTES, payload))
-		return ROCEV2_ICRC;
-	opcode = &rocev2_opcodes[pkt->opcode];
-	decode_extended(head + at, opcode->headers, pkt);
-	pkt->pieces = payload;
-	pkt->count = decode_cut(pieces, at + opcode->bytes, pkt->length, payload);
-	return ROCEV2_GOOD;
+	frame->shared_crc = rocev2_icrc_begin(head + ip, ip_bytes);
+	return decode_rest(head, bth + ROCEV2_BTH_SHARED, pieces, frame->shared_crc, pkt, payload);
+}
+
+/* ---- One like another ---- */
+
+void
+rocev2_model_make(struct rocev2_model *model, const uint8_t *head, uint32_t bytes,
+		  const struct rocev2_frame *frame, const struct roce_pkt *pkt)
+{
+	model->bytes = bytes;
+	model->ip = (uint32_t)(frame->ip - head);
+	model->shared = model->ip + ROCEV2_UDP_BYTES + ROCEV2_BTH_SHARED +
+			(*frame->ip == ROCEV2_IPV4_VERSION ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES);
+	memcpy(model->head, head, model->shared);
+	model->frame = *frame;
+	model->pkt = *pkt;
+	model->pkt.pieces = NULL;
+}
+
+enum rocev2_reason
+rocev2_model_decode(struct rocev2_model *model, const uint8_t *head, const struct iovec *pieces,
+		    struct iovec *payload)
+{
+	model->frame.ip = head + model->ip;
+	return decode_rest(head, model->shared, pieces, model->frame.shared_crc, &model->pkt,
+			   payload);
 }

@@ -4,6 +4,8 @@
 #ifndef ROCEV2_DECODE_H
 #define ROCEV2_DECODE_H
 
+#include <string.h>
+
 #include "softrnic/roce/pkt.h"
 #include "softrnic/rocev2/frame.h"
 
@@ -45,5 +47,36 @@ bool rocev2_recognize(const uint8_t *head, uint32_t bytes, struct rocev2_frame *
 enum rocev2_reason rocev2_decode(const uint8_t *head, const struct iovec *pieces, uint32_t bytes,
 				 struct rocev2_frame *frame, struct roce_pkt *pkt,
 				 struct iovec *payload);
+
+/*
+ * A frame that was good, for those that begin as it did and are as long: the packets of a connection, which differ behind that.
+ * Most of the above has been found out then. All zeros fit none.
+ */
+struct rocev2_model {
+	uint32_t bytes;	 /* of the frame */
+	uint32_t ip;	 /* where IP begins */
+	uint32_t shared; /* bytes that are compared: up to the BTH's second half */
+	uint8_t head[ROCEV2_SHARED_MAX];
+	struct rocev2_frame frame;
+	struct roce_pkt pkt;
+};
+
+/* Make it of a frame that rocev2_decode() has found good. */
+void rocev2_model_make(struct rocev2_model *model, const uint8_t *head, uint32_t bytes,
+		       const struct rocev2_frame *frame, const struct roce_pkt *pkt);
+
+/* Of a frame of so many bytes; `head` as above. */
+static inline bool
+rocev2_model_fits(const struct rocev2_model *model, const uint8_t *head, uint32_t bytes)
+{
+	return model->bytes == bytes && memcmp(model->head, head, model->shared) == 0;
+}
+
+/*
+ * What rocev2_decode() would say of a frame that fits, with the same conditions; frame and packet are the model's own until the next
+ * call.
+ */
+enum rocev2_reason rocev2_model_decode(struct rocev2_model *model, const uint8_t *head,
+				       const struct iovec *pieces, struct iovec *payload);
 
 #endif

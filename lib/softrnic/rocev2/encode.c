@@ -111,7 +111,7 @@ encode_prefix(const struct rocev2_frame *frame, const struct roce_pkt *pkt,
 	uint8_t *end = encode_bth(frame, pkt, encode_udp(frame, udp_bytes, udp));
 
 	prefix->length = (uint32_t)(end - prefix->bytes);
-	prefix->crc = rocev2_icrc_begin(NULL, ip, (uint32_t)(udp - ip));
+	prefix->crc = rocev2_icrc_begin(ip, (uint32_t)(udp - ip));
 }
 
 /* The one that was made for such a packet before, or a new one, in `own` if none is kept. */
@@ -189,7 +189,7 @@ rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint
 			     summed + ROCEV2_BTH_BYTES - ROCEV2_BTH_SHARED);
 	for (uint32_t i = 0; i < pkt->count; at += pkt->pieces[i++].iov_len)
 		memcpy(at, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
-	memset(at, 0, -pkt->length & 3);
+	memset(at, 0, ROCEV2_ICRC_BYTES); /* whose place is behind the padding */
 	at += -pkt->length & 3;
 	crc = rte_cpu_to_le_32(rocev2_icrc_add(prefix->crc, summed, (size_t)(at - summed)));
 	memcpy(at, &crc, sizeof(crc));

@@ -28,12 +28,15 @@
 /* Of the BTH, opcode to destination queue pair: what the packets of a connection share most often. */
 #define ROCEV2_BTH_SHARED 8
 
+/* From Ethernet on, up to there: the most that it takes. */
+#define ROCEV2_SHARED_MAX                                                               \
+	(ROCEV2_ETHER_BYTES + ROCEV2_TAG_BYTES + ROCEV2_IPV6_BYTES + ROCEV2_UDP_BYTES + \
+	 ROCEV2_BTH_SHARED)
+
 /* The headers of any frame fit in it: the beginning of a frame that must stand in one piece. */
 #define ROCEV2_HEAD_MAX 128
 /* Of any frame, without FCS: headers, the largest MTU, ICRC. */
 #define ROCEV2_FRAME_MAX (ROCEV2_HEAD_MAX + 4096)
-
-struct rocev2_icrc_heads;
 
 /*
  * How frames of a packet's opcode, length and destination begin, for one who sends many of them. Good as long as the struct
@@ -44,8 +47,7 @@ struct rocev2_prefix {
 	uint32_t crc; /* the ICRC's sum up to its end */
 	uint32_t length;
 	/* from Ethernet on; what is behind them is not read */
-	uint8_t bytes[ROCEV2_ETHER_BYTES + ROCEV2_TAG_BYTES + ROCEV2_IPV6_BYTES + ROCEV2_UDP_BYTES +
-		      ROCEV2_BTH_SHARED];
+	uint8_t bytes[ROCEV2_SHARED_MAX];
 };
 #define ROCEV2_PREFIXES 2 /* requests and answers, which take turns */
 
@@ -65,8 +67,8 @@ struct rocev2_frame {
 	const uint8_t *ip;
 	/* sent: ROCEV2_PREFIXES of them, all zeros when one of the fields above has changed; NULL: each is made anew */
 	struct rocev2_prefix *prefixes;
-	/* received: sums of headers that came to the device (icrc.h); NULL: each is made anew */
-	struct rocev2_icrc_heads *icrc_heads;
+	/* received: the ICRC's sum up to the end of what packets share */
+	uint32_t shared_crc;
 };
 
 #endif

@@ -15,8 +15,6 @@
 #define IPV4_CHECKSUM  10
 #define IPV6_CLASS     0 /* from its second half byte on, and the flow label: to byte 3 */
 #define IPV6_HOP_LIMIT 7
-#define UDP_SOURCE_LOW 1
-#define UDP_LENGTH_LOW 5
 #define UDP_CHECKSUM   6
 #define BTH_ECN	       4
 
@@ -26,9 +24,8 @@ rocev2_icrc_add(uint32_t crc, const void *bytes, size_t length)
 	return crc32_gzip_refl(crc, bytes, length);
 }
 
-/* Where routers may change them, there are ones. */
-static uint32_t
-icrc_mask_and_sum(const uint8_t *ip, uint32_t ip_bytes)
+uint32_t
+rocev2_icrc_begin(const uint8_t *ip, uint32_t ip_bytes)
 {
 	uint8_t masked[ROUTE_BYTES + ROCEV2_IPV6_BYTES + ROCEV2_UDP_BYTES + ROCEV2_BTH_SHARED];
 	uint8_t *own = masked + ROUTE_BYTES, *udp = own + ip_bytes;
@@ -36,6 +33,7 @@ icrc_mask_and_sum(const uint8_t *ip, uint32_t ip_bytes)
 
 	memset(masked, 0xff, ROUTE_BYTES);
 	memcpy(own, ip, bytes);
+	/* Where routers may change them, there are ones. */
 	if (ip_bytes == ROCEV2_IPV4_BYTES) {
 		own[IPV4_TOS] = 0xff;
 		own[IPV4_TTL] = 0xff;
@@ -48,23 +46,4 @@ icrc_mask_and_sum(const uint8_t *ip, uint32_t ip_bytes)
 	memset(udp + UDP_CHECKSUM, 0xff, 2);
 	udp[ROCEV2_UDP_BYTES + BTH_ECN] = 0xff;
 	return rocev2_icrc_add(0, masked, ROUTE_BYTES + bytes);
-}
-
-uint32_t
-rocev2_icrc_begin(struct rocev2_icrc_heads *heads, const uint8_t *ip, uint32_t ip_bytes)
-{
-	const uint8_t *udp = ip + ip_bytes;
-	uint32_t length = ip_bytes + ROCEV2_UDP_BYTES + ROCEV2_BTH_SHARED;
-	struct rocev2_icrc_head *head;
-
-	if (heads == NULL)
-		return icrc_mask_and_sum(ip, ip_bytes);
-	head = &heads->of[(udp[UDP_SOURCE_LOW] ^ udp[UDP_LENGTH_LOW] >> 2 ^ udp[ROCEV2_UDP_BYTES]) %
-			  ROCEV2_ICRC_HEADS];
-	if (head->length != length || memcmp(head->bytes, ip, length) != 0) {
-		memcpy(head->bytes, ip, length);
-		head->length = length;
-		head->crc = icrc_mask_and_sum(ip, ip_bytes);
-	}
-	return head->crc;
 }

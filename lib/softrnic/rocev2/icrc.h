@@ -13,22 +13,10 @@
 #include "softrnic/rocev2/frame.h"
 
 /*
- * What the headers came to in earlier packets, up to the BTH's second half: those of a connection differ behind it, and a short
- * packet takes no longer than its headers. All zeros are an empty one.
- */
-#define ROCEV2_ICRC_HEADS 8
-struct rocev2_icrc_heads {
-	struct rocev2_icrc_head {
-		uint8_t bytes[ROCEV2_IPV6_BYTES + ROCEV2_UDP_BYTES + ROCEV2_BTH_SHARED];
-		uint32_t length, crc;
-	} of[ROCEV2_ICRC_HEADS];
-};
-
-/*
  * Over IP, UDP and the first ROCEV2_BTH_SHARED bytes of the BTH, with which all ends that routers may change. They stand in one
- * piece from `ip` on; `ip_bytes` of them are IP's: 20 or 40. `heads` may be NULL: nothing is kept.
+ * piece from `ip` on; `ip_bytes` of them are IP's: 20 or 40.
  */
-uint32_t rocev2_icrc_begin(struct rocev2_icrc_heads *heads, const uint8_t *ip, uint32_t ip_bytes);
+uint32_t rocev2_icrc_begin(const uint8_t *ip, uint32_t ip_bytes);
 /* And over what follows, in pieces of any length. */
 uint32_t rocev2_icrc_add(uint32_t crc, const void *bytes, size_t length);
 
