@@ -262,6 +262,30 @@ test_padding_of_ethernet_is_cut_off(void **state)
 	assert_int_equal(two->in[1], 0);
 }
 
+/* The next one of a connection, after one that was good: it is judged by the addresses that there are now. */
+static void
+test_an_address_that_has_gone_takes_no_more(void **state)
+{
+	struct rnic_set_roce_address_in in = { 0 };
+	struct qw_two *two = *state;
+	struct sent sent;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		good_write(two, &sent);
+		sent.pkt.psn += i;
+		two->out[0] = (uint8_t)(i + 1);
+		sent.length = rocev2_encode(&sent.head, &sent.pkt, sent.bytes);
+		if (i == 2) {
+			drv_head(&in, RNIC_CMD_SET_ROCE_ADDRESS, 0);
+			assert_int_equal(drv_execute(&two->b.end->dp.drv, &in, sizeof(in), NULL),
+					 0);
+		}
+		arrive(two, &sent);
+		assert_int_equal(two->in[0], i == 2 ? 2 : i + 1);
+		assert_int_equal(counted(two, ETHERNET), i == 2);
+	}
+}
+
 /* Of the values that ECN has one says so (RFC 3168); what says so is taken, and is a packet only if it is one. */
 static void
 test_a_packet_that_met_congestion_is_counted(void **state)
@@ -339,6 +363,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_each_thing_that_is_wrong_has_its_counter),
 		T(test_padding_of_ethernet_is_cut_off),
+		T(test_an_address_that_has_gone_takes_no_more),
 		T(test_a_packet_that_met_congestion_is_counted),
 		T(test_packets_from_elsewhere_change_nothing),
 	};
