@@ -117,6 +117,13 @@ perf_op_fetches(enum perf_op op)
 	return op == PERF_READ || perf_op_atomic(op);
 }
 
+/**
+ * @param size Bytes of a message.
+ * @return Messages of a queue pair before those that are measured: whole lists, and not more than there are receives, as UC and UD lose
+ * what finds none.
+ */
+uint32_t perf_warm_up_iters(const struct perf_options *options, uint32_t size);
+
 /** As --op has it. */
 const char *perf_op_name(enum perf_op op);
 

@@ -25,9 +25,7 @@
 #include "tcp.h"
 #include "verify.h"
 
-#define WARM_UP_MAX   128u /* messages of a queue pair */
-#define WARM_UP_BYTES (1u << 20)
-#define BUSY_PERCENT  90 /* of its CPU that a polling thread should have had */
+#define BUSY_PERCENT 90 /* of its CPU that a polling thread should have had */
 
 /* ---- Meeting the other end ---- */
 
@@ -350,15 +348,6 @@ phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_lay
 	return rc;
 }
 
-static uint64_t
-warm_up_iters(const struct perf_options *o, uint32_t size)
-{
-	const uint32_t n = RTE_MIN(WARM_UP_BYTES / size, WARM_UP_MAX);
-
-	/* Whole lists. */
-	return RTE_MAX(n / o->post_list, 1u) * o->post_list;
-}
-
 static int
 run_sizes(struct perf_side *side)
 {
@@ -371,7 +360,7 @@ run_sizes(struct perf_side *side)
 	     rc == 0 && size <= side->end.size_max; size *= 2) {
 		const struct perf_layout layout = perf_layout_of(o, (uint32_t)size);
 
-		rc = phase_of(side, &phase, &layout, warm_up_iters(o, layout.size), true);
+		rc = phase_of(side, &phase, &layout, perf_warm_up_iters(o, layout.size), true);
 		if (rc == 0)
 			rc = phase_of(side, &phase, &layout,
 				      o->duration > 0 ? PERF_UNTIL_STOPPED : o->iters, false);

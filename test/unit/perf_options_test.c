@@ -197,6 +197,29 @@ depths_follow_from_each_other(void **state)
 	assert_int_equal(parsed("-a").cq_mod, 100);
 }
 
+/* A warm-up that fills more than the receives would be lost in part wherever the receiver is slow. */
+static void
+the_warm_up_finds_its_receives(void **state)
+{
+	struct perf_options o;
+
+	(void)state;
+	o = parsed("--op send -c UC -n 20");
+	assert_int_equal(perf_warm_up_iters(&o, 1000), 20);
+	o = parsed("--op write_imm -c UC -r 30");
+	assert_int_equal(perf_warm_up_iters(&o, 1000), 30);
+	o = parsed("--op send -c UD -q 4 --use-srq -r 40");
+	assert_int_equal(perf_warm_up_iters(&o, 1000), 10);
+	o = parsed("--op send -c UC -n 24 -r 20 -l 8 -Q 8");
+	assert_int_equal(perf_warm_up_iters(&o, 1000), 16);
+	o = parsed("--op send");
+	assert_int_equal(perf_warm_up_iters(&o, 1000), 128);
+	assert_int_equal(perf_warm_up_iters(&o, 1 << 18), 4);
+	assert_int_equal(perf_warm_up_iters(&o, 1 << 23), 1);
+	o = parsed("--op write -n 20");
+	assert_int_equal(perf_warm_up_iters(&o, 1000), 128);
+}
+
 static void
 exchange_pingpong_has_the_pingpongs_defaults(void **state)
 {
@@ -417,6 +440,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(defaults_of_latency_are_perftests),
 	cmocka_unit_test(each_option_has_its_member),
 	cmocka_unit_test(depths_follow_from_each_other),
+	cmocka_unit_test(the_warm_up_finds_its_receives),
 	cmocka_unit_test(exchange_pingpong_has_the_pingpongs_defaults),
 	cmocka_unit_test(perftest_refuses_these_too),
 	cmocka_unit_test(these_are_refused_besides),
