@@ -10,7 +10,8 @@ import time
 import pytest
 
 from daemon.softrnicd import Softrnicd
-from e2e.perf import PATIENT, Running, free_port, run
+from e2e.perf import PATIENT, Running, run
+from e2e.tcp_port import free_port
 
 SWITCH = tuple(f"name={name},wire=switch:hub" for name in "ab")
 FEW = ("-n", "20")
@@ -18,14 +19,14 @@ LONG = pytest.mark.long
 
 
 @contextlib.contextmanager
-def both(*args, client=(), server=(), devices=None):
-    """Two ends that have met: they run `args`, and each its own."""
+def both(*args, client=(), server=(), devices=None, terminal=False):
+    """Two ends that have met: they run `args`, and each its own. The client's stderr may be a terminal."""
     port = ("-p", str(free_port()))
     with (Softrnicd(devices) if devices else Softrnicd()) as daemon:
         vdevs = daemon.vdevs()
         with Running(*port, *PATIENT, *args, *server, vdevs=vdevs[:1]) as answers:
             answers.wait_for("Waiting for client")
-            with Running(*port, *PATIENT, *args, *client, "localhost", vdevs=vdevs[1:]) as asks:
+            with Running(*port, *PATIENT, *args, *client, "localhost", vdevs=vdevs[1:], terminal=terminal) as asks:
                 yield answers, asks, daemon
         daemon.stop()
 
@@ -111,9 +112,8 @@ def test_the_device_s_other_half_is_killed():
 
 @pytest.mark.parametrize("mode", ["bw", pytest.param("lat", marks=LONG)])
 def test_ctrl_c_prints_what_was_measured(mode):
-    with both("--op=send", f"--mode={mode}", "-s", "64", "-D", "600") as (answers, asks, _):
-        asks.wait_for("#bytes")
-        time.sleep(0.5)
+    with both("--op=send", f"--mode={mode}", "-s", "64", "-D", "600", terminal=True) as (answers, asks, _):
+        asks.wait_until_it_measures()
         asks.interrupt()
         client, server = asks.end(60), answers.end(60)
     kind = "lat -D" if mode == "lat" else "bw"

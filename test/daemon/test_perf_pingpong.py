@@ -9,7 +9,8 @@ import socket
 import pytest
 
 from daemon.softrnicd import Softrnicd
-from e2e.perf import Running, free_port
+from e2e.perf import Running
+from e2e.tcp_port import free_port
 
 LONG = pytest.mark.long
 TEXT = re.compile(rb"0000:[0-9a-f]{6}:[0-9a-f]{6}:[0-9a-f]{32}\0")

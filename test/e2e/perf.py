@@ -2,9 +2,9 @@
 """dpdk-test-rdma-perf: to start it, and to read its table."""
 
 import os
+import pty
 import re
 import signal
-import socket
 import subprocess
 
 PLUGIN = os.environ["RDMAPMD_PLUGIN"]
@@ -65,14 +65,18 @@ def loopback(*args, **how):
 
 
 class Running:
-    """A run that goes on. Use as a context."""
+    """A run that goes on. Use as a context. With `terminal` its stderr is one, so that it shows its progress."""
 
-    def __init__(self, *args, within=(), **how):
+    def __init__(self, *args, within=(), terminal=False, **how):
         # A group of its own: a signal to it is what Ctrl-C is to a terminal's.
         line = command(*args, **how)
         self.prefix = next(word for word in line if word.startswith("--file-prefix=")).partition("=")[2]
-        self.process = subprocess.Popen([*within, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        self.terminal, stderr = pty.openpty() if terminal else (None, subprocess.PIPE)
+        self.shown = b""
+        self.process = subprocess.Popen([*within, *line], stdout=subprocess.PIPE, stderr=stderr,
                                         text=True, start_new_session=True)
+        if terminal:
+            os.close(stderr)
 
     def wait_for(self, text):
         """Until a line of stdout has it."""
@@ -83,11 +87,29 @@ class Running:
                 return seen
         raise AssertionError(f"no {text!r} in {seen}\n{self.process.stderr.read()}")
 
+    def _look(self):
+        """@return Whether the terminal is still there."""
+        try:
+            more = os.read(self.terminal, 4096)
+        except OSError:
+            more = b""
+        self.shown += more
+        return bool(more)
+
+    def wait_until_it_measures(self):
+        """Until its terminal shows messages that are none of the warm-up."""
+        while not re.search(rb"bytes: [1-9][0-9]* messages", self.shown):
+            assert self._look(), self.shown
+
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
 
     def end(self, timeout=300):
         out, err = self.process.communicate(timeout=timeout)
+        if self.terminal is not None:
+            while self._look():
+                pass
+            err = re.sub(r"[^\r\n]*\r\033\[K", "", self.shown.decode()).replace("\r\n", "\n")
         return Done(self.process.returncode, out, err)
 
     def left(self):
@@ -102,15 +124,5 @@ class Running:
         if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
-
-
-def free_port():
-    """A TCP port that nobody has now, in the range that the system gives to nobody by itself."""
-    for port in range(20000 + os.getpid() % 5000, 32000):
-        with socket.socket(socket.AF_INET6) as probe:
-            try:
-                probe.bind(("::", port))
-                return port
-            except OSError:
-                continue
-    raise AssertionError("no TCP port is free")
+        if self.terminal is not None:
+            os.close(self.terminal)

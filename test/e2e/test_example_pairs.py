@@ -10,14 +10,10 @@ import pytest
 
 from daemon.softrnicd import Softrnicd
 from e2e import examples
+from e2e.tcp_port import free_port
 
 # As ibv_rc_pingpong writes it: LID, number of the queue pair, first PSN, GID, and the NUL behind them.
 TEXT = re.compile(rb"0000:[0-9a-f]{6}:[0-9a-f]{6}:[0-9a-f]{32}\0")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def devices_of(argv):
