@@ -147,7 +147,7 @@ forbid()
 # The headers that users of a library see.
 public_headers()
 {
-	files 'lib/rdmapmd/rdmapmd*.h' lib/softrnic/softrnic.h lib/vfio_user/{server,client,types,log,peer,proto,version}.h
+	files 'lib/rdmapmd/rdmapmd*.h' 'lib/rdmo/rdmo*.h' lib/softrnic/softrnic.h lib/vfio_user/{server,client,types,log,peer,proto,version}.h
 }
 
 # Words that a user stumbles over, in what users read: messages (strings of several words) and public headers. Warnings.
@@ -245,6 +245,13 @@ check_includes()
 	may_not lib/vfio_user/ "${ours}(softrnic|rdmapmd|rnic_|roce|rdmo)[^\">]*\.h" \
 		'lib/vfio_user knows nobody'
 	may_not lib/vfio_user/ '["<](rte_|ethdev_|bus_)' 'lib/vfio_user knows no DPDK'
+	may_not lib/rdmo/ "${ours}(softrnic|vfu|roce)[^\">]*\.h" 'lib/rdmo stands on lib/rdmapmd alone'
+	may_not lib/rdmo/ '["<][^">]*(?:prm|softrnic|vfio_user|rnic)/' 'lib/rdmo stands on lib/rdmapmd alone'
+	may_not lib/rdmo/ '["<](?:[^">]*/)?rdmapmd_driver\.h' 'lib/rdmo is no driver'
+	may_not lib/rdmo/ "[\"<](?:[^\">]*/)?(?:$(files 'lib/rdmapmd/*_private.h' | sed 's|.*/||; s/\./\\./g' | paste -s -d '|'))" \
+		"lib/rdmo has lib/rdmapmd's public headers"
+	may_not lib/rdmo/ '["<](ethdev_|bus_|dev_driver)' 'lib/rdmo is no driver'
+	may_not drivers/ "${ours}rdmo[^\">]*\.h" 'a driver knows nobody that uses it'
 	may_not drivers/ '["<][^">]*vfio_user/(?!client\.h)' \
 		'client.h is the only door of lib/vfio_user for a driver'
 	may_not app/softrnicd/ '["<][^">]*(?:drivers/|rdmapmd/|net/rnic/)' 'the daemon knows no driver'
@@ -553,7 +560,7 @@ no_link()
 check_links()
 {
 	local dir a b archives=(lib/prm/librnic_prm.a lib/vfio_user/libvfio_user.a
-		lib/softrnic/libsoftrnic.a drivers/net/rnic/librnic.a)
+		lib/softrnic/libsoftrnic.a lib/rdmo/librdmo.a drivers/net/rnic/librnic.a)
 
 	dir=$(configured_build gcc) || { found "cannot configure"; return 0; }
 	run_build "$dir" "$root/build/check-build-gcc.log" || { found "the build with gcc fails"; return 0; }
@@ -568,6 +575,13 @@ check_links()
 		for b in "${archives[@]}"; do
 			[ "$a" = "$b" ] || no_link $a "$b"
 		done
+	done
+	# lib/rdmo has lib/rdmapmd, and nobody has it yet.
+	for b in "${archives[@]}"; do
+		[ "$b" = lib/rdmo/librdmo.a ] || {
+			no_link lib/rdmo/librdmo.a "$b"
+			no_link "$b" lib/rdmo/librdmo.a
+		}
 	done
 	# Device and driver share lib/prm, and the device's one door.
 	no_link lib/softrnic/libsoftrnic.a drivers/net/rnic/librnic.a

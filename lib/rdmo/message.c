@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <string.h>
+
+#include "message.h"
+
+#define HEADERS ((uint32_t)(sizeof(struct rdmo_frame) + sizeof(struct rdmo_hdr)))
+
+/* ---- Write ---- */
+
+void
+rdmo_writer_begin(struct rdmo_writer *w, void *buffer, uint32_t room, enum rdmo_msg_kind kind,
+		  uint64_t session, uint64_t seq)
+{
+	*w = (struct rdmo_writer){ .msg = buffer, .used = sizeof(struct rdmo_msg), .room = room };
+	*w->msg = (struct rdmo_msg){
+		.magic = rte_cpu_to_le_32(RDMO_MSG_MAGIC),
+		.version = RDMO_VERSION,
+		.kind = (uint8_t)kind,
+		.session = rte_cpu_to_le_64(session),
+		.seq = rte_cpu_to_le_64(seq),
+	};
+}
+
+uint32_t
+rdmo_writer_end(struct rdmo_writer *w, uint32_t credits)
+{
+	struct rdmo_msg *msg = w->msg;
+
+	msg->count = rte_cpu_to_le_16((uint16_t)w->count);
+	msg->length = rte_cpu_to_le_32(w->used - (uint32_t)sizeof(*msg));
+	msg->credits = rte_cpu_to_le_32(credits);
+	if (w->count == 0)
+		msg->seq = 0;
+	return w->used;
+}
+
+/* Room for one more frame or answer; NULL: there is none. Its last 8 bytes are 0, so that padding is. */
+static void *
+writer_take(struct rdmo_writer *w, uint64_t bytes)
+{
+	uint8_t *at = (uint8_t *)w->msg + w->used;
+
+	if (bytes > w->room - w->used || w->count == UINT16_MAX)
+		return NULL;
+	memset(at + bytes - 8, 0, 8);
+	w->used += (uint32_t)bytes;
+	w->count++;
+	return at;
+}
+
+/* Where the operation's own header goes, in front of which all is written; NULL: no room. */
+static void *
+operation_begin(struct rdmo_writer *w, uint64_t id, enum rdmo_op_id op_id, uint32_t flags,
+		uint64_t behind)
+{
+	struct rdmo_frame *frame = writer_take(w, rdmo_frame_bytes(behind));
+	struct rdmo_hdr *hdr = (void *)(frame + 1);
+
+	if (frame == NULL)
+		return NULL;
+	*frame = (struct rdmo_frame){ .length = rte_cpu_to_le_32((uint32_t)behind) };
+	*hdr = (struct rdmo_hdr){
+		.id = rte_cpu_to_le_64(id),
+		.op_id = rte_cpu_to_le_32(op_id),
+		.flags = rte_cpu_to_le_32(flags),
+	};
+	return hdr + 1;
+}
+
+bool
+rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+		   const struct rdmo_append_hdr *append, const void *payload, uint32_t bytes)
+{
+	struct rdmo_append_hdr *hdr =
+		operation_begin(w, id, RDMO_OP_APPEND, flags, sizeof(*hdr) + (uint64_t)bytes);
+
+	if (hdr == NULL)
+		return false;
+	*hdr = *append;
+	if (bytes > 0)
+		memcpy(hdr + 1, payload, bytes);
+	return true;
+}
+
+bool
+rdmo_writer_flush(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+		  const struct rdmo_flush_hdr *flush)
+{
+	struct rdmo_flush_hdr *hdr = operation_begin(w, id, RDMO_OP_FLUSH, flags, sizeof(*hdr));
+
+	if (hdr == NULL)
+		return false;
+	*hdr = *flush;
+	return true;
+}
+
+/* Bytes of a piece in the message, without its descriptor and padding. */
+static uint32_t
+piece_bytes(bool pull, const struct rdmo_scatter_iov *iov)
+{
+	return pull ? (uint32_t)sizeof(struct rdmo_pull) : rte_le_to_cpu_32(iov->len);
+}
+
+/* Behind struct rdmo_hdr. */
+static uint64_t
+scatter_behind(bool pull, const struct rdmo_scatter_iov *iovs, uint32_t count)
+{
+	uint64_t bytes = sizeof(struct rdmo_scatter_hdr);
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += sizeof(iovs[i]) + rdmo_padded(piece_bytes(pull, &iovs[i]));
+	return bytes;
+}
+
+uint64_t
+rdmo_scatter_bytes(uint32_t flags, const struct rdmo_scatter_iov *iovs, uint32_t count)
+{
+	return rdmo_frame_bytes(scatter_behind((flags & RDMO_FLAG_PULL) != 0, iovs, count));
+}
+
+bool
+rdmo_writer_scatter(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+		    const struct rdmo_scatter_iov *iovs, const void *const *data, uint32_t count)
+{
+	const bool pull = (flags & RDMO_FLAG_PULL) != 0;
+	struct rdmo_scatter_hdr *hdr =
+		operation_begin(w, id, RDMO_OP_SCATTER, flags, scatter_behind(pull, iovs, count));
+	uint8_t *at = (uint8_t *)(hdr + 1);
+
+	if (hdr == NULL)
+		return false;
+	hdr->count = rte_cpu_to_le_64(count);
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t bytes = piece_bytes(pull, &iovs[i]);
+		const uint64_t padded = rdmo_padded(bytes);
+
+		memcpy(at, &iovs[i], sizeof(iovs[i]));
+		at += sizeof(iovs[i]);
+		if (padded > 0) {
+			memset(at + padded - 8, 0, 8);
+			memcpy(at, data[i], bytes);
+		}
+		at += padded;
+	}
+	return true;
+}
+
+/* An answer of its own. */
+static struct rdmo_rsp_hdr *
+answer_begin(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status, uint64_t seq,
+	     uint64_t value, uint32_t length)
+{
+	struct rdmo_rsp_hdr *rsp = writer_take(w, sizeof(*rsp) + length);
+
+	w->run = rsp == NULL ? w->run : NULL;
+	if (rsp == NULL)
+		return NULL;
+	*rsp = (struct rdmo_rsp_hdr){
+		.op_id = rte_cpu_to_le_16((uint16_t)(op_id < UINT16_MAX ? op_id : UINT16_MAX)),
+		.status = rte_cpu_to_le_16((uint16_t)status),
+		.count = rte_cpu_to_le_32(1),
+		.length = rte_cpu_to_le_32(length),
+		.seq = rte_cpu_to_le_64(seq),
+		.value = rte_cpu_to_le_64(value),
+	};
+	if (w->count == 1)
+		w->msg->seq = rsp->seq;
+	return rsp;
+}
+
+/* One more operation has the run's answer. */
+static bool
+run_join(struct rdmo_writer *w, uint64_t value)
+{
+	struct rdmo_rsp_hdr *rsp = w->run;
+
+	if (rsp->op_id == rte_cpu_to_le_16(RDMO_OP_APPEND)) {
+		if (w->room - w->used < sizeof(*w->values))
+			return false;
+		*w->values++ = rte_cpu_to_le_64(value);
+		w->used += (uint32_t)sizeof(*w->values);
+		rsp->length = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->length) +
+					       (uint32_t)sizeof(*w->values));
+	}
+	rsp->count = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->count) + 1);
+	w->next_seq++;
+	return true;
+}
+
+bool
+rdmo_writer_answer(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status, uint64_t seq,
+		   uint64_t value)
+{
+	struct rdmo_rsp_hdr *rsp;
+
+	if (w->run != NULL && status == RDMO_STATUS_OK && seq == w->next_seq &&
+	    w->run->op_id == rte_cpu_to_le_16((uint16_t)op_id))
+		return run_join(w, value);
+	rsp = answer_begin(w, op_id, status, seq, value, 0);
+	if (rsp == NULL)
+		return false;
+	if (status == RDMO_STATUS_OK) {
+		w->run = rsp;
+		w->values = (rte_le64_t *)(rsp + 1);
+		w->next_seq = seq + 1;
+	}
+	return true;
+}
+
+bool
+rdmo_writer_flushed(struct rdmo_writer *w, enum rdmo_status status, uint64_t seq, uint64_t failed,
+		    uint64_t flush_id)
+{
+	struct rdmo_flush_rsp *flush;
+	struct rdmo_rsp_hdr *rsp =
+		answer_begin(w, RDMO_OP_FLUSH, status, seq, failed, sizeof(*flush));
+
+	if (rsp == NULL)
+		return false;
+	flush = (struct rdmo_flush_rsp *)(rsp + 1);
+	flush->flush_id = rte_cpu_to_le_64(flush_id);
+	return true;
+}
+
+void
+rdmo_close_write(void *buffer, uint64_t session, enum rdmo_reason reason)
+{
+	struct rdmo_writer w;
+	struct rdmo_close *close;
+
+	rdmo_writer_begin(&w, buffer, RDMO_CLOSE_BYTES, RDMO_MSG_CLOSE, session, 0);
+	close = writer_take(&w, sizeof(*close));
+	close->reason = rte_cpu_to_le_32(reason);
+	w.count = 0;
+	rdmo_writer_end(&w, 0);
+}
+
+/* ---- Read: the framing ---- */
+
+/* Is what is between `length` and the next multiple of 8 zero? */
+static bool
+padding_is_zero(const uint8_t *at, uint64_t length)
+{
+	rte_le64_t last;
+
+	if (length % 8 == 0)
+		return true;
+	memcpy(&last, at + (length & ~(uint64_t)7), sizeof(last));
+	return rte_le_to_cpu_64(last) >> (length % 8 * 8) == 0;
+}
+
+static enum rdmo_reason
+frames_check(const uint8_t *at, uint64_t left, uint32_t count)
+{
+	for (; count > 0 && left > 0; count--) {
+		const struct rdmo_frame *frame = (const void *)at;
+		uint64_t length, bytes;
+
+		if (left < HEADERS)
+			return RDMO_REASON_FRAME;
+		length = rte_le_to_cpu_32(frame->length);
+		bytes = rdmo_frame_bytes(length);
+		if (bytes > left)
+			return RDMO_REASON_FRAME;
+		if (frame->reserved != 0 || !padding_is_zero(at + HEADERS, length))
+			return RDMO_REASON_RESERVED;
+		at += bytes;
+		left -= bytes;
+	}
+	return count == 0 && left == 0 ? RDMO_REASON_NONE : RDMO_REASON_COUNT;
+}
+
+/* May an answer to this have so many bytes behind it? */
+static bool
+answer_length_fits(const struct rdmo_rsp_hdr *rsp, uint64_t count, uint64_t length)
+{
+	const uint16_t op_id = rte_le_to_cpu_16(rsp->op_id);
+	const bool ok = rsp->status == rte_cpu_to_le_16(RDMO_STATUS_OK);
+
+	if (op_id == RDMO_OP_FLUSH)
+		return length == (length > 0 || ok ? sizeof(struct rdmo_flush_rsp) : 0);
+	return length == (op_id == RDMO_OP_APPEND ? (count - 1) * sizeof(rte_le64_t) : 0);
+}
+
+/* An answer that lies in the message as a whole. */
+static enum rdmo_reason
+answer_check(const struct rdmo_rsp_hdr *rsp, uint32_t length)
+{
+	const uint16_t op_id = rte_le_to_cpu_16(rsp->op_id);
+	const uint16_t status = rte_le_to_cpu_16(rsp->status);
+	const uint32_t count = rte_le_to_cpu_32(rsp->count);
+	const bool ok = status == RDMO_STATUS_OK;
+
+	if (rsp->reserved != 0)
+		return RDMO_REASON_RESERVED;
+	if (count == 0 || status >= RDMO_STATUSES ||
+	    (op_id >= RDMO_OPS && status != RDMO_STATUS_OP) ||
+	    (count > 1 && (!ok || op_id == RDMO_OP_FLUSH)) ||
+	    !answer_length_fits(rsp, count, length))
+		return RDMO_REASON_ANSWER;
+	if (op_id == RDMO_OP_FLUSH && length > 0) {
+		if (ok != (rsp->value == rte_cpu_to_le_64(RDMO_NONE)))
+			return RDMO_REASON_ANSWER;
+	} else if (rsp->value != 0 && (!ok || op_id != RDMO_OP_APPEND)) {
+		return RDMO_REASON_ANSWER;
+	}
+	if (rte_le_to_cpu_64(rsp->seq) > RDMO_NONE - count)
+		return RDMO_REASON_SEQ;
+	return RDMO_REASON_NONE;
+}
+
+static enum rdmo_reason
+answers_check(const uint8_t *at, uint64_t left, uint32_t count)
+{
+	enum rdmo_reason reason;
+
+	for (; count > 0 && left > 0; count--) {
+		const struct rdmo_rsp_hdr *rsp = (const void *)at;
+		uint64_t length, bytes;
+
+		if (left < sizeof(*rsp))
+			return RDMO_REASON_FRAME;
+		length = rte_le_to_cpu_32(rsp->length);
+		bytes = sizeof(*rsp) + rdmo_padded(length);
+		if (bytes > left)
+			return RDMO_REASON_FRAME;
+		reason = answer_check(rsp, (uint32_t)length);
+		if (reason != RDMO_REASON_NONE)
+			return reason;
+		at += bytes;
+		left -= bytes;
+	}
+	return count == 0 && left == 0 ? RDMO_REASON_NONE : RDMO_REASON_COUNT;
+}
+
+/* The header, and the whole body of a message that closes the connection. */
+static enum rdmo_reason
+message_open(struct rdmo_reader *reader, const void *message, uint32_t bytes, uint64_t session,
+	     enum rdmo_msg_kind kind)
+{
+	const struct rdmo_msg *msg = message;
+	const struct rdmo_close *close = (const void *)(msg + 1);
+
+	if (bytes < sizeof(*msg))
+		return RDMO_REASON_SHORT;
+	if (msg->magic != rte_cpu_to_le_32(RDMO_MSG_MAGIC))
+		return RDMO_REASON_MAGIC;
+	if (msg->version != RDMO_VERSION)
+		return RDMO_REASON_VERSION;
+	if (msg->kind != kind && msg->kind != RDMO_MSG_CLOSE)
+		return RDMO_REASON_KIND;
+	if (msg->session != rte_cpu_to_le_64(session))
+		return RDMO_REASON_SESSION;
+	if (rte_le_to_cpu_32(msg->length) != bytes - sizeof(*msg))
+		return RDMO_REASON_LENGTH;
+	*reader = (struct rdmo_reader){
+		.at = (const uint8_t *)(msg + 1),
+		.left = rte_le_to_cpu_16(msg->count),
+		.credits = rte_le_to_cpu_32(msg->credits),
+		.seq = rte_le_to_cpu_64(msg->seq),
+	};
+	if (msg->seq != 0 && msg->count == 0)
+		return RDMO_REASON_SEQ;
+	if (msg->kind != RDMO_MSG_CLOSE)
+		return RDMO_REASON_NONE;
+	if (reader->left > 0)
+		return RDMO_REASON_COUNT;
+	if (bytes != RDMO_CLOSE_BYTES)
+		return RDMO_REASON_LENGTH;
+	reader->closed_by = rte_le_to_cpu_32(close->reason);
+	if (close->reserved != 0)
+		return RDMO_REASON_RESERVED;
+	return reader->closed_by != RDMO_REASON_NONE ? RDMO_REASON_NONE : RDMO_REASON_ANSWER;
+}
+
+enum rdmo_reason
+rdmo_requests_open(struct rdmo_reader *reader, const void *message, uint32_t bytes,
+		   uint64_t session)
+{
+	const enum rdmo_reason reason =
+		message_open(reader, message, bytes, session, RDMO_MSG_REQUESTS);
+
+	if (reason != RDMO_REASON_NONE || reader->closed_by != RDMO_REASON_NONE)
+		return reason;
+	if (reader->seq > RDMO_NONE - reader->left)
+		return RDMO_REASON_SEQ;
+	return frames_check(reader->at, bytes - sizeof(struct rdmo_msg), reader->left);
+}
+
+enum rdmo_reason
+rdmo_answers_open(struct rdmo_reader *reader, const void *message, uint32_t bytes, uint64_t session)
+{
+	enum rdmo_reason reason = message_open(reader, message, bytes, session, RDMO_MSG_ANSWERS);
+
+	if (reason != RDMO_REASON_NONE || reader->closed_by != RDMO_REASON_NONE)
+		return reason;
+	reason = answers_check(reader->at, bytes - sizeof(struct rdmo_msg), reader->left);
+	if (reason == RDMO_REASON_NONE && reader->left > 0 &&
+	    ((const struct rdmo_rsp_hdr *)reader->at)->seq != rte_cpu_to_le_64(reader->seq))
+		return RDMO_REASON_SEQ;
+	return reason;
+}
+
+/* ---- Read: operations, of which the framing is good ---- */
+
+/* Would the end wrap? */
+static bool
+wraps(rte_le64_t addr, uint64_t bytes)
+{
+	return rte_le_to_cpu_64(addr) > UINT64_MAX - bytes;
+}
+
+static enum rdmo_status
+pull_check(const struct rdmo_pull *pull)
+{
+	if (pull->len == 0)
+		return RDMO_STATUS_LENGTH;
+	return wraps(pull->addr, rte_le_to_cpu_32(pull->len)) ? RDMO_STATUS_BOUNDS : RDMO_STATUS_OK;
+}
+
+/* An APPEND whose payload is still the initiator's. */
+static enum rdmo_status
+pulls_check(struct rdmo_request *request, uint64_t behind)
+{
+	enum rdmo_status status = RDMO_STATUS_OK;
+
+	request->count = behind / sizeof(struct rdmo_pull);
+	request->bytes = 0;
+	if (behind % sizeof(struct rdmo_pull) != 0 || request->count == 0 ||
+	    request->count > RDMO_PULLS)
+		return RDMO_STATUS_LENGTH;
+	for (uint64_t i = 0; i < request->count && status == RDMO_STATUS_OK; i++) {
+		status = pull_check(&request->pulls[i]);
+		request->bytes += rte_le_to_cpu_32(request->pulls[i].len);
+	}
+	return status;
+}
+
+static enum rdmo_status
+append_check(struct rdmo_request *request, const void *own, uint64_t length)
+{
+	const struct rdmo_append_hdr *append = own;
+
+	if (length < sizeof(*append))
+		return RDMO_STATUS_LENGTH;
+	request->append = append;
+	request->payload = (const uint8_t *)(append + 1);
+	request->bytes = length - sizeof(*append);
+	if (rte_le_to_cpu_64(append->ptr_addr) % 8 != 0 || wraps(append->ptr_addr, 8))
+		return RDMO_STATUS_BOUNDS;
+	return (request->flags & RDMO_FLAG_PULL) != 0 ? pulls_check(request, request->bytes)
+						      : RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+flush_check(struct rdmo_request *request, const void *own, uint64_t length)
+{
+	if (length != sizeof(struct rdmo_flush_hdr))
+		return RDMO_STATUS_LENGTH;
+	request->flush = own;
+	return (request->flags & (RDMO_FLAG_SILENT | RDMO_FLAG_PULL)) != 0 ? RDMO_STATUS_NOTSUP
+									   : RDMO_STATUS_OK;
+}
+
+/* A piece that has `left` bytes for itself and those behind it; `taken`: how many are its own. */
+static enum rdmo_status
+piece_check(const uint8_t *at, uint64_t left, bool pull, uint64_t *taken)
+{
+	const struct rdmo_scatter_iov *iov = (const void *)at;
+	const struct rdmo_pull *pulled = (const void *)(iov + 1);
+	uint32_t bytes;
+
+	if (left < sizeof(*iov))
+		return RDMO_STATUS_LENGTH;
+	bytes = piece_bytes(pull, iov);
+	*taken = sizeof(*iov) + rdmo_padded(bytes);
+	if (left < *taken || (pull && pulled->len != iov->len))
+		return RDMO_STATUS_LENGTH;
+	if (iov->reserved != 0 || !padding_is_zero(at + sizeof(*iov), bytes))
+		return RDMO_STATUS_NOTSUP;
+	if (wraps(iov->addr, rte_le_to_cpu_32(iov->len)))
+		return RDMO_STATUS_BOUNDS;
+	return pull ? pull_check(pulled) : RDMO_STATUS_OK;
+}
+
+/* What `count` claims is believed as far as there are bytes, so that the largest one costs no more than the message is long. */
+static enum rdmo_status
+scatter_check(struct rdmo_request *request, const void *own, uint64_t left)
+{
+	const struct rdmo_scatter_hdr *scatter = own;
+	const bool pull = (request->flags & RDMO_FLAG_PULL) != 0;
+	const uint8_t *at = (const uint8_t *)(scatter + 1);
+	enum rdmo_status status;
+	uint64_t taken;
+
+	if (left < sizeof(*scatter))
+		return RDMO_STATUS_LENGTH;
+	left -= sizeof(*scatter);
+	request->payload = at;
+	request->count = rte_le_to_cpu_64(scatter->count);
+	if (pull && request->count > RDMO_PULLS)
+		return RDMO_STATUS_LENGTH;
+	for (uint64_t i = 0; i < request->count; i++) {
+		status = piece_check(at, left, pull, &taken);
+		if (status != RDMO_STATUS_OK)
+			return status;
+		request->bytes +=
+			rte_le_to_cpu_32(((const struct rdmo_scatter_iov *)(const void *)at)->len);
+		at += taken;
+		left -= taken;
+	}
+	return left == 0 ? RDMO_STATUS_OK : RDMO_STATUS_LENGTH;
+}
+
+static enum rdmo_status
+request_check(struct rdmo_request *request, const void *own, uint64_t length)
+{
+	if (request->op_id >= RDMO_OPS)
+		return RDMO_STATUS_OP;
+	if ((request->flags & ~(uint32_t)RDMO_FLAGS) != 0)
+		return RDMO_STATUS_NOTSUP;
+	switch (request->op_id) {
+	case RDMO_OP_APPEND: return append_check(request, own, length);
+	case RDMO_OP_FLUSH: return flush_check(request, own, length);
+	default: return scatter_check(request, own, length);
+	}
+}
+
+bool
+rdmo_requests_next(struct rdmo_reader *reader, struct rdmo_request *request)
+{
+	const struct rdmo_frame *frame = (const void *)reader->at;
+	const struct rdmo_hdr *hdr = (const void *)(frame + 1);
+	uint32_t length;
+
+	if (reader->left == 0)
+		return false;
+	length = rte_le_to_cpu_32(frame->length);
+	*request = (struct rdmo_request){
+		.seq = reader->seq,
+		.id = rte_le_to_cpu_64(hdr->id),
+		.op_id = rte_le_to_cpu_32(hdr->op_id),
+		.flags = rte_le_to_cpu_32(hdr->flags),
+	};
+	request->status = request_check(request, hdr + 1, length);
+	reader->at += rdmo_frame_bytes(length);
+	reader->seq++;
+	reader->left--;
+	return true;
+}
+
+struct rdmo_pieces
+rdmo_pieces_of(const struct rdmo_request *request)
+{
+	return (struct rdmo_pieces){
+		.at = request->payload,
+		.left = request->count,
+		.pull = (request->flags & RDMO_FLAG_PULL) != 0,
+	};
+}
+
+bool
+rdmo_pieces_next(struct rdmo_pieces *pieces, struct rdmo_piece *piece)
+{
+	const struct rdmo_scatter_iov *iov = (const void *)pieces->at;
+
+	if (pieces->left == 0)
+		return false;
+	*piece = (struct rdmo_piece){
+		.addr = rte_le_to_cpu_64(iov->addr),
+		.rkey = rte_le_to_cpu_64(iov->rkey),
+		.len = rte_le_to_cpu_32(iov->len),
+		.data = (const uint8_t *)(iov + 1),
+	};
+	pieces->at += sizeof(*iov) + rdmo_padded(piece_bytes(pieces->pull, iov));
+	pieces->left--;
+	return true;
+}
+
+bool
+rdmo_answers_next(struct rdmo_reader *reader, struct rdmo_answer *answer)
+{
+	const struct rdmo_rsp_hdr *rsp = (const void *)reader->at;
+	uint32_t length;
+
+	if (reader->left == 0)
+		return false;
+	length = rte_le_to_cpu_32(rsp->length);
+	*answer = (struct rdmo_answer){
+		.seq = rte_le_to_cpu_64(rsp->seq),
+		.value = rte_le_to_cpu_64(rsp->value),
+		.count = rte_le_to_cpu_32(rsp->count),
+		.op_id = rte_le_to_cpu_16(rsp->op_id),
+		.status = (enum rdmo_status)rte_le_to_cpu_16(rsp->status),
+	};
+	if (length > 0 && answer->op_id == RDMO_OP_FLUSH)
+		answer->flush = (const void *)(rsp + 1);
+	else if (length > 0)
+		answer->values = (const void *)(rsp + 1);
+	reader->at += sizeof(*rsp) + rdmo_padded(length);
+	reader->left--;
+	return true;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Messages between an initiator and a worker: packed into memory of the caller, and read in place. No I/O, no allocation, no
+ * state beyond the writer or reader itself.
+ *
+ * What comes in is judged at two places. Opening a message checks its framing from the first byte to the last: if that is
+ * broken, nothing of the message is executed, and the connection is closed with the reason. What is inside an operation's own
+ * frame is the operation's: if it is wrong, that operation is refused with a status, and the next one is read.
+ */
+#ifndef RDMO_MESSAGE_H
+#define RDMO_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rdmo_wire.h"
+
+/* Bytes that so many take up to the next multiple of 8. */
+static inline uint64_t
+rdmo_padded(uint64_t bytes)
+{
+	return (bytes + 7) & ~(uint64_t)7;
+}
+
+/* Bytes of a message that an operation takes: its own header and payload have `behind`. */
+static inline uint64_t
+rdmo_frame_bytes(uint64_t behind)
+{
+	return sizeof(struct rdmo_frame) + sizeof(struct rdmo_hdr) + rdmo_padded(behind);
+}
+
+/* ---- Write ---- */
+
+/* A message in the making. */
+struct rdmo_writer {
+	struct rdmo_msg *msg;
+	uint32_t used, room;	  /* bytes, struct rdmo_msg included */
+	uint32_t count;		  /* of what is behind it */
+	struct rdmo_rsp_hdr *run; /* the last answer, if the next one may join it */
+	rte_le64_t *values;	  /* of the run: where the next value goes */
+	uint64_t next_seq;	  /* of the run: what the next answer is to be about */
+};
+
+/*
+ * Begin a message.
+ *
+ * @param w       the writer
+ * @param buffer  at a multiple of 8; written to until the end
+ * @param room    its bytes, 32 or more
+ * @param kind    RDMO_MSG_REQUESTS or RDMO_MSG_ANSWERS
+ * @param session the connection's
+ * @param seq     REQUESTS: the sequence number of the first operation. ANSWERS: it is the first answer's, whatever this is
+ */
+void rdmo_writer_begin(struct rdmo_writer *w, void *buffer, uint32_t room, enum rdmo_msg_kind kind,
+		       uint64_t session, uint64_t seq);
+
+/*
+ * Add an operation. Each returns false, and has changed nothing, if there is no room for it: end the message, and begin the next
+ * one with it; what an empty message has no room for can only be pulled.
+ *
+ * @param id      the target's
+ * @param flags   enum rdmo_flag; RDMO_FLAG_PULL: payload (data) are struct rdmo_pull
+ * @param append, flush  its own header
+ * @param payload `bytes` of it
+ * @param iovs    `count` pieces; reserved is 0
+ * @param data    of each piece
+ */
+bool rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+			const struct rdmo_append_hdr *append, const void *payload, uint32_t bytes);
+bool rdmo_writer_flush(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+		       const struct rdmo_flush_hdr *flush);
+bool rdmo_writer_scatter(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+			 const struct rdmo_scatter_iov *iovs, const void *const *data,
+			 uint32_t count);
+
+/* Bytes of a message that a SCATTER takes. */
+uint64_t rdmo_scatter_bytes(uint32_t flags, const struct rdmo_scatter_iov *iovs, uint32_t count);
+
+/*
+ * Add the answer to an operation that is not FLUSH, or to a FLUSH that is refused. A success joins the answer before it, if that
+ * is the success of the same kind of operation right before it. False: as above. `op_id` may be any if the status is
+ * RDMO_STATUS_OP; `value` is an APPEND's, else 0.
+ */
+bool rdmo_writer_answer(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status,
+			uint64_t seq, uint64_t value);
+/* Add the answer to a FLUSH that was executed. `failed`: the first failure since the last one, or RDMO_NONE with OK. */
+bool rdmo_writer_flushed(struct rdmo_writer *w, enum rdmo_status status, uint64_t seq,
+			 uint64_t failed, uint64_t flush_id);
+
+/* End the message. Returns its bytes, to be sent in one SEND. `credits`: struct rdmo_msg's. */
+uint32_t rdmo_writer_end(struct rdmo_writer *w, uint32_t credits);
+
+/* Bytes of the message that closes a connection. */
+#define RDMO_CLOSE_BYTES (sizeof(struct rdmo_msg) + sizeof(struct rdmo_close))
+
+/* Write it: `buffer` at a multiple of 8, of RDMO_CLOSE_BYTES. */
+void rdmo_close_write(void *buffer, uint64_t session, enum rdmo_reason reason);
+
+/* ---- Read ---- */
+
+/* A message that is read. */
+struct rdmo_reader {
+	const uint8_t *at; /* the next frame or answer */
+	uint32_t left;	   /* frames or answers */
+	uint32_t credits;  /* struct rdmo_msg's */
+	uint64_t seq;	   /* requests: of the next one */
+	uint32_t
+		closed_by; /* the peer's reason, if the message closes the connection; else RDMO_REASON_NONE */
+};
+
+/* An operation. All pointers lead into the message. */
+struct rdmo_request {
+	uint64_t seq;
+	uint64_t id;
+	uint32_t op_id; /* enum rdmo_op_id if `status` is not RDMO_STATUS_OP */
+	uint32_t flags;
+	/* OK: what follows is right in itself. Else why it is refused, and what follows is not to be used. */
+	enum rdmo_status status;
+	union {
+		const struct rdmo_append_hdr *append;
+		const struct rdmo_flush_hdr *flush;
+	};
+	/* APPEND: the payload; PULL: `pulls`. SCATTER: the pieces, for rdmo_scatter_next(). */
+	union {
+		const uint8_t *payload;
+		const struct rdmo_pull *pulls;
+	};
+	/* APPEND, PULL: pieces of the initiator's memory. SCATTER: pieces of the target's. */
+	uint64_t count;
+	/* All that is to be placed, wherever it is now: 16 times 2^32 - 1 at most. */
+	uint64_t bytes;
+};
+
+/*
+ * Open a message that a worker (requests) or an initiator (answers) has received.
+ *
+ * @param reader  set if it is whole: answers or requests can be had then, if `closed_by` is RDMO_REASON_NONE
+ * @param message at a multiple of 8; must not change while it is read
+ * @param bytes   that were received
+ * @param session the connection's
+ * @return RDMO_REASON_NONE, or why the connection is to be closed
+ */
+enum rdmo_reason rdmo_requests_open(struct rdmo_reader *reader, const void *message, uint32_t bytes,
+				    uint64_t session);
+enum rdmo_reason rdmo_answers_open(struct rdmo_reader *reader, const void *message, uint32_t bytes,
+				   uint64_t session);
+
+/* The next operation, if there is one. */
+bool rdmo_requests_next(struct rdmo_reader *reader, struct rdmo_request *request);
+
+/* A piece of a SCATTER. */
+struct rdmo_piece {
+	uint64_t addr, rkey;
+	uint32_t len;
+	const uint8_t *data; /* PULL: struct rdmo_pull */
+};
+
+/* The pieces of a SCATTER whose status is OK, one after the other. */
+struct rdmo_pieces {
+	const uint8_t *at;
+	uint64_t left;
+	bool pull;
+};
+struct rdmo_pieces rdmo_pieces_of(const struct rdmo_request *request);
+bool rdmo_pieces_next(struct rdmo_pieces *pieces, struct rdmo_piece *piece);
+
+/* Answers to `count` operations from `seq` on. */
+struct rdmo_answer {
+	uint64_t seq;
+	uint64_t value; /* the first one's; rdmo_answer_value() has all */
+	uint32_t count;
+	uint32_t op_id; /* enum rdmo_op_id if `status` is not RDMO_STATUS_OP */
+	enum rdmo_status status;
+	const rte_le64_t *values;	    /* of the second one and on; NULL: all have `value` */
+	const struct rdmo_flush_rsp *flush; /* FLUSH, executed; else NULL */
+};
+
+/* The next answer, if there is one. */
+bool rdmo_answers_next(struct rdmo_reader *reader, struct rdmo_answer *answer);
+
+/* The value of the n-th operation of an answer, from 0. */
+static inline uint64_t
+rdmo_answer_value(const struct rdmo_answer *answer, uint32_t n)
+{
+	return n == 0 || answer->values == NULL ? answer->value
+						: rte_le_to_cpu_64(answer->values[n - 1]);
+}
+
+#endif
