@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What a log's memory holds: header, slots of producers, records. Written and read where they lie, or in a buffer that is then
+ * sent there. No I/O, no allocation; what is read is checked before it is used, since anybody may have written over it.
+ *
+ * Order of an append: the record, its word in the slot, then the tail (rdmo_tail_publish(), or on one queue pair). What a worker did
+ * not come to publish is void, wherever it was killed.
+ */
+#ifndef RDMO_RECORD_H
+#define RDMO_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rdmo_wire.h"
+
+/* ---- The log as a whole ---- */
+
+#define RDMO_LOG_CAPACITY_MIN  ((uint64_t)1 << 12)
+#define RDMO_LOG_CAPACITY_MAX  ((uint64_t)1 << 48)
+#define RDMO_LOG_PRODUCERS_MAX (1 << 16)
+
+/* Where a producer's slot, and the ring begin, in bytes from the header. */
+static inline uint64_t
+rdmo_log_slot_offset(uint32_t producer)
+{
+	return sizeof(struct rdmo_log_header) + (uint64_t)producer * sizeof(struct rdmo_log_slot);
+}
+
+static inline uint64_t
+rdmo_log_ring_offset(uint32_t producers)
+{
+	return (rdmo_log_slot_offset(producers) + 4095) & ~(uint64_t)4095;
+}
+
+/* Bytes of a log; 0: there is none of this capacity or with so many producers. */
+uint64_t rdmo_log_bytes(uint64_t capacity, uint32_t producers);
+
+/*
+ * Make an empty log. Its magic is stored last, with release.
+ *
+ * @param memory of rdmo_log_bytes(), which is not 0, at a multiple of 64
+ */
+void rdmo_log_format(void *memory, uint64_t capacity, uint32_t producers);
+
+/*
+ * Is this a log that has so many bytes? `header`: in the log, or a copy. Its ends are rdmo_ring_begin()'s to judge.
+ *
+ * @return 0; -EINVAL: no log, of another version, or of other sizes
+ */
+int rdmo_log_check(const struct rdmo_log_header *header, uint64_t bytes);
+
+/* ---- Records ---- */
+
+/* Finish a record whose payload of `length` bytes lies behind `record` already. */
+void rdmo_record_seal(struct rdmo_record *record, uint64_t position, uint32_t producer,
+		      uint64_t seq, uint32_t length);
+
+/* Fill so many bytes, header included, a multiple of RDMO_RECORD_ALIGN below 2^32 + 32. */
+void rdmo_record_pad(struct rdmo_record *record, uint64_t position, uint64_t bytes);
+
+/* A log's ring in memory of this process. */
+struct rdmo_log_view {
+	const void *ring;
+	uint64_t capacity;
+	uint64_t tail; /* loaded with acquire: what is before it is there */
+};
+
+/* A record that was found. */
+struct rdmo_found {
+	uint64_t position; /* its own; of a damaged one, too */
+	uint64_t next;	   /* behind it */
+	uint64_t seq;
+	const void *payload; /* in the ring */
+	uint32_t length;     /* bytes of the payload */
+	uint32_t producer;
+};
+
+/*
+ * Find the first record from a position on; PADs are skipped.
+ *
+ * @return 1 found; 0 none: found->position is the tail; -EILSEQ what lies at found->position is damaged
+ */
+int rdmo_record_find(const struct rdmo_log_view *log, uint64_t position, struct rdmo_found *found);
+
+/* ---- Slots: what a producer has appended last ---- */
+
+/* Where in a slot the word of an operation is. */
+static inline uint32_t
+rdmo_slot_index(uint64_t seq)
+{
+	return (uint32_t)(seq % RDMO_LOG_WINDOW);
+}
+
+/* An operation has a record: before the tail that is behind it. In order of sequence numbers. */
+void rdmo_slot_put(struct rdmo_log_slot *slot, uint64_t seq, uint64_t position);
+
+/* An operation has none: it was refused, or is no APPEND. Else its word would be the one of RDMO_LOG_WINDOW before it. */
+void rdmo_slot_void(struct rdmo_log_slot *slot, uint64_t seq);
+
+/* A worker begins to serve the log: what the last one did not come to publish will never have been. */
+void rdmo_slot_recover(struct rdmo_log_slot *slot, uint64_t tail);
+
+/*
+ * Has an operation been done?
+ *
+ * @param position set, if it has, or is damaged
+ * @return 1 it has; 0 it has not, and will not be unless it is sent again; -ERANGE too old to know, and answered; -EILSEQ its record
+ *         is damaged
+ */
+int rdmo_slot_find(const struct rdmo_log_slot *slot, const struct rdmo_log_view *log,
+		   uint32_t producer, uint64_t seq, uint64_t *position);
+
+#endif
