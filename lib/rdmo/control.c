@@ -157,11 +157,10 @@ enum rdmo_reason
 rdmo_stream_received(struct rdmo_stream *stream, uint32_t bytes)
 {
 	const struct rdmo_cmd *cmd = (const void *)stream->bytes;
-	const bool was_header = stream->have < sizeof(*cmd);
 	enum rdmo_reason reason;
 
 	stream->have += bytes;
-	if (!was_header || stream->have < sizeof(*cmd))
+	if (stream->have < sizeof(*cmd))
 		return RDMO_REASON_NONE;
 	reason = cmd_check(stream, cmd);
 	if (reason == RDMO_REASON_NONE)

@@ -481,6 +481,44 @@ test_memory_handles_are_refused(void **state)
 	}
 }
 
+/* Two lengths that are wrong together, so that their sum or difference is right if it wraps. */
+static void
+test_lengths_that_agree_are_still_wrong(void **state)
+{
+	static const struct {
+		const char *hex;
+		uint8_t length; /* of the body */
+		uint32_t at[2];
+		uint64_t values[2];
+	} rows[] = {
+		{ mr_reg, 56, { 40, 48 }, { 9, UINT64_MAX } },
+		{ mr_reg, 32, { 40, 48 }, { 8, (uint64_t)32 - 48 - 8 } },
+		{ rq_create_secret, 33, { 24, 24 }, { 1, 1 } },
+		{ rq_create_secret, 24, { 24, 24 }, { (uint64_t)-8, (uint64_t)-8 } },
+	};
+	uint8_t bytes[RDMO_CMD_MAX_BYTES];
+	struct rdmo_stream stream;
+	struct rdmo_command command;
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(rows); i++) {
+		memset(bytes, 0, sizeof(bytes));
+		bytes_of(rows[i].hex, bytes);
+		bytes[8] = rows[i].length;
+		for (uint32_t k = 0; k < 2; k++) {
+			const rte_le64_t value = rte_cpu_to_le_64(rows[i].values[k]);
+
+			memcpy(bytes + rows[i].at[k], &value, sizeof(value));
+		}
+		rdmo_stream_begin(&stream, false);
+		assert_int_equal(feed(&stream, bytes, CMD + rows[i].length), RDMO_REASON_NONE);
+		assert_int_equal(rdmo_stream_wanted(&stream), 0);
+		rdmo_command_read(&stream, &command);
+		if (command.status != RDMO_STATUS_LENGTH)
+			fail_msg("row %u: status %u", i, command.status);
+	}
+}
+
 static void
 test_a_secret_of_zeros_lets_nobody_in(void **state)
 {
@@ -551,6 +589,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_a_broken_header_closes_the_connection),
 	cmocka_unit_test(test_a_wrong_command_is_refused),
 	cmocka_unit_test(test_memory_handles_are_refused),
+	cmocka_unit_test(test_lengths_that_agree_are_still_wrong),
 	cmocka_unit_test(test_a_secret_of_zeros_lets_nobody_in),
 	cmocka_unit_test(test_broken_notifications_close_the_connection),
 };
