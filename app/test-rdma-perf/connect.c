@@ -22,9 +22,8 @@ cannot(const struct perf_end *end, int rc, const char *what)
 	return perf_fail(rc, "%s: cannot %s: %s", end->device, what, strerror(abs(rc)));
 }
 
-/* Of a wire between two processes there is one once both are there. */
-static int
-wait_link(struct perf_end *end)
+int
+perf_end_wait_link(struct perf_end *end)
 {
 	unsigned int ms;
 	int rc;
@@ -134,7 +133,7 @@ perf_end_connect(struct perf_end *end)
 {
 	const struct rdmapmd_ah_attr path = path_to_peer(end);
 	uint32_t i;
-	int rc = wait_link(end);
+	int rc = perf_end_wait_link(end);
 
 	if (rc != 0)
 		return rc;

@@ -90,6 +90,13 @@ int perf_end_open(struct perf_end *end, const struct perf_options *options, bool
 int perf_end_close(struct perf_end *end);
 
 /**
+ * Wait until the port has a link, for seconds. A wire between two processes has one once both are there.
+ *
+ * @return 0; -EINTR: Ctrl-C; an error: it was said.
+ */
+int perf_end_wait_link(struct perf_end *end);
+
+/**
  * Connect all queue pairs: `peer` and the queue pairs' peer_qp_num and peer_psn are set.
  *
  * @return 0; an error: it was said.

@@ -136,8 +136,11 @@ ready(struct perf_end *end)
 static int
 meet_as_client(struct perf_end *end, int fd)
 {
-	int rc = tell(end, fd);
+	int rc = perf_end_wait_link(end);
 
+	/* Their server asks for the MAC of the address as soon as it hears it, for a second. */
+	if (rc == 0)
+		rc = tell(end, fd);
 	if (rc == 0)
 		rc = learn(end, fd);
 	if (rc != 0)

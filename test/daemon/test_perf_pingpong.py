@@ -68,6 +68,19 @@ def test_a_client_tells_one_text_and_ends_with_done():
 
 
 @LONG
+def test_a_client_whose_port_has_no_link_tells_nothing():
+    """Their server looks for the client's MAC as soon as it hears the address, and gives up after a second."""
+    with socket.create_server(("localhost", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        with Running("-p", port, "--exchange=pingpong", "localhost", vdevs=("net_rnic0,wire=pair:alone",)) as client:
+            stream, _ = listener.accept()
+            with stream:
+                assert stream.recv(1) == b""
+            done = client.end(60)
+    assert done.code == 1 and "the port has no link" in done.err, done
+
+
+@LONG
 def test_a_client_with_an_srq_tells_256_texts():
     with socket.create_server(("localhost", 0)) as listener:
         port = str(listener.getsockname()[1])
