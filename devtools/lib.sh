@@ -12,8 +12,8 @@ packages_run=(dpdk-dev libhugetlbfs-bin)
 packages_test=(libcmocka-dev python3-pytest python3-scapy clang libclang-rt-dev llvm make
 	libsystemd-dev iproute2 tshark)
 # For virtual machines (devtools/guest/); QEMU and their kernels are unpacked into a cache, not installed. libibverbs-dev: the
-# program that has Linux' rxe talk with us; nothing else is linked with it.
-packages_guest=(busybox-static kmod zstd ethtool libibverbs-dev)
+# program that has Linux' rxe talk with us; nothing else is linked with it. ibverbs-utils: ibv_*_pingpong.
+packages_guest=(busybox-static kmod zstd ethtool libibverbs-dev ibverbs-utils)
 packages_check=(git clang clang-format doxygen shellcheck)
 
 hugepages=/proc/sys/vm/nr_hugepages

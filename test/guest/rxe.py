@@ -6,6 +6,7 @@ Cables: a pair of softrnicd's, with mlx5_core's netdev in the guest; or a tap, w
 other one's MAC before it has asked for it.
 """
 
+import base64
 import contextlib
 import glob
 import ipaddress
@@ -31,7 +32,7 @@ ANSWER = 200
 MACS = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
 OURS, THEIRS = {4: "10.78.0.1", 6: "fd78::1"}, {4: "10.78.0.2", 6: "fd78::2"}
 GROUPS = {4: "239.7.8.9", 6: "ff05::7:8:9"}
-PROGRAMS = ("/bin/ip", "/usr/bin/rdma", VERBS)
+TOOLS = ("/bin/ip", "/usr/bin/rdma")
 # What librxe is asked for by; it is loaded by its name.
 DRIVER = {"/etc/libibverbs.d/rxe.driver": b"driver rxe\n"}
 MODULES = ("crc32_generic", "rdma_rxe", "ib_uverbs")
@@ -50,11 +51,27 @@ done
 /bin/ip address add {theirs[6]}/64 dev $eth nodad
 rdma link add rxe0 type rxe netdev $eth || exit 1
 tell ready
-verbs_peer rxe0 $eth <&8 >/dev/ttyS1 || exit 2
+{serve}
 if dmesg | grep -iE 'WARNING:|BUG:|Oops'; then
 	exit 3
 fi
 exit 0
+"""
+# What the guest does then. As one of both ends:
+PEER = "verbs_peer rxe0 $eth <&8 >/dev/ttyS1 || exit 2"
+# As a shell whose orders are lines for it; the answer is a status and, in base64, what was said on both streams.
+SHELL = """
+listens() { # PORT, of TCP; false when the job in the background has ended before
+	port=$(printf ':%04X .* 0A ' $1)
+	until grep -q "$port" /proc/net/tcp /proc/net/tcp6; do
+		kill -0 $! || return 1
+		sleep 0.1
+	done
+}
+while order=$(await) && [ "$order" != quit ]; do
+	eval "$order" >/tmp/said 2>&1
+	tell answer $? $(base64 -w 0 /tmp/said)
+done
 """
 
 
@@ -115,6 +132,17 @@ class Verbs(Peer):
     def order(self, line):
         self.one.tell(line)
         return self.one.expect("answer", ANSWER)
+
+    def shell(self, line):
+        """What a guest with SHELL does: its status, and what it has said."""
+        status, _, said = self.order(line).partition(" ")
+        return int(status), base64.b64decode(said).decode()
+
+    def gid_index(self, gid):
+        """Where rxe has it."""
+        _, said = self.shell("cd /sys/class/infiniband/rxe0/ports/1/gids && grep . *")
+        rows = (line.split(":", 1) for line in said.splitlines())
+        return next(int(index) for index, digits in rows if digits.replace(":", "") == gid)
 
     def end(self):
         """How the guest's script has ended."""
@@ -194,12 +222,12 @@ def librxe():
 
 
 @contextlib.contextmanager
-def machine(sockets=(), modules=(), **kwargs):
-    """A guest whose rxe waits for orders."""
-    one = guest("6.1", sockets, PROGRAMS, libraries=librxe(), modules=[*modules, *MODULES], files=DRIVER, cpus=1,
-                **kwargs)
+def machine(sockets=(), modules=(), programs=(VERBS,), serve=PEER, **kwargs):
+    """A guest whose rxe waits for orders, by default those of verbs_peer."""
+    one = guest("6.1", sockets, [*TOOLS, *programs], libraries=librxe(), modules=[*modules, *MODULES], files=DRIVER,
+                cpus=1, **kwargs)
     with one:
-        one.start(SCRIPT.format(slot=slot(0), theirs=THEIRS))
+        one.start(SCRIPT.format(slot=slot(0), theirs=THEIRS, serve=serve))
         one.expect("ready", BOOT)
         yield Verbs(one)
 
