@@ -21,7 +21,7 @@ static const char help[] =
 	"      --mode=MODE        bw (default) or lat\n"
 	"      --exchange=HOW     native (default), or pingpong: the other end is ibv_rc_pingpong,\n"
 	"                         ibv_uc_pingpong (-c UC), ibv_ud_pingpong (-c UD) or ibv_srq_pingpong\n"
-	"                         (--use-srq) with -g INDEX; -s 4096 (UD: 1024) -n 1000 -r 500 as theirs\n"
+	"                         (--use-srq) with -g INDEX; -s 4096 (UD: 2048) -n 1000 -r 500 as theirs\n"
 	"      --loopback[=DEV]   no second process; the server's end is on DEV, or on the same device\n"
 	"      --lcores=N         an lcore for each N-th of the queue pairs, with a CQ of its own (1)\n"
 	"      --verify=on|off    compare what has arrived with what was sent (on)\n"

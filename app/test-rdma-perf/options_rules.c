@@ -23,7 +23,7 @@
 
 /* ibv_*_pingpong's. */
 #define PINGPONG_SIZE	  4096
-#define PINGPONG_SIZE_UD  1024
+#define PINGPONG_SIZE_UD  2048
 #define PINGPONG_ITERS	  1000
 #define PINGPONG_RX_DEPTH 500
 #define PINGPONG_MTU	  1024

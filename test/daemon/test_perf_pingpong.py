@@ -31,7 +31,7 @@ def receive(stream, n):
 
 
 @pytest.mark.parametrize("args", [
-    (), *(pytest.param(args, marks=LONG) for args in (("-c", "UC"), ("-c", "UD"), ("--use-srq",), ("--use-srq", "-q", "5", "-n", "777")))])
+    (), *(pytest.param(args, marks=LONG) for args in (("-c", "UC"), ("-c", "UD", "-s", "1024"), ("--use-srq",), ("--use-srq", "-q", "5", "-n", "777")))])
 def test_both_ends_of_ours(args):
     port = ("-p", str(free_port()))
     iters = () if "-n" in args else ("-n", "60")

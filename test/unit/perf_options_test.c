@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 
 #include "main.h"
 #include "options.h"
+#include "recording.h"
 
 #define ARGS_MAX 48
 
@@ -221,21 +223,13 @@ the_warm_up_finds_its_receives(void **state)
 }
 
 static void
-exchange_pingpong_has_the_pingpongs_defaults(void **state)
+exchange_pingpong_is_for_one_kind_of_traffic(void **state)
 {
-	struct perf_options o = parsed("--exchange pingpong");
+	const struct perf_options o = parsed("--exchange pingpong");
 
 	(void)state;
 	assert_int_equal(o.op, PERF_SEND);
 	assert_int_equal(o.mode, PERF_LAT);
-	assert_int_equal(o.size, 4096);
-	assert_int_equal(o.iters, 1000);
-	assert_int_equal(o.rx_depth, 500);
-	assert_int_equal(o.mtu, 1024);
-	assert_int_equal(o.port, 18515);
-	assert_int_equal(parsed("--exchange pingpong -c UD").size, 1024);
-	assert_int_equal(parsed("--exchange pingpong -c UD").mtu, 0);
-	assert_int_equal(parsed("--exchange pingpong --use-srq").qps, 16);
 	refused("--exchange pingpong --op write", "is for --op=send --mode=lat");
 	refused("--exchange pingpong --mode bw", "is for --op=send --mode=lat");
 	refused("--exchange pingpong -a", "does not go with -a");
@@ -317,109 +311,126 @@ what_perftest_has_and_we_have_not_is_named(void **state)
 	refused("-H", "is not supported");
 }
 
-/* All that the helps of Debian 12's ib_{write,send,read,atomic}_{bw,lat} name. */
-static const char *const perftests[] = {
-	"--CPU-freq",
-	"--MGID",
-	"--aes_block_size",
-	"--aes_xts",
-	"--all",
-	"--atomic_type",
-	"--bidirectional",
-	"--burst_size",
-	"--com_rdma_cm",
-	"--connection",
-	"--cpu_util",
-	"--cq-mod",
-	"--credentials_path",
-	"--data_enc_key_app_path",
-	"--data_enc_keys_number",
-	"--disable_pcie_relaxed",
-	"--dlid",
-	"--dont_xchg_versions",
-	"--dualport",
-	"--duration",
-	"--encrypt_on_tx",
-	"--events",
-	"--force-link",
-	"--gid-index",
-	"--help",
-	"--hop_limit",
-	"--ib-dev",
-	"--ib-port",
-	"--inline_recv",
-	"--inline_size",
-	"--ipv6",
-	"--iters",
-	"--kek_path",
-	"--latency_gap",
-	"--limit_bw",
-	"--limit_msgrate",
-	"--log_active_dci_streams",
-	"--log_dci_streams",
-	"--margin",
-	"--mcg",
-	"--mmap",
-	"--mmap-offset",
-	"--mr_per_qp",
-	"--mtu",
-	"--noPeak",
-	"--odp",
-	"--out_json",
-	"--out_json_file",
-	"--output",
-	"--outs",
-	"--perform_warm_up",
-	"--pkey_index",
-	"--port",
-	"--post_list",
-	"--qp",
-	"--qp-timeout",
-	"--rate_limit",
-	"--rate_limit_type",
-	"--rate_units",
-	"--rdma_cm",
-	"--recv_post_list",
-	"--report-both",
-	"--report-counters",
-	"--report-cycles",
-	"--report-histogram",
-	"--report-per-port",
-	"--report-unsorted",
-	"--report_gbits",
-	"--retry_count",
-	"--reversed",
-	"--run_infinitely",
-	"--rx-depth",
-	"--sig_before",
-	"--size",
-	"--sl",
-	"--source_ip",
-	"--tclass",
-	"--tos",
-	"--tx-depth",
-	"--typical_pkt_size",
-	"--use-srq",
-	"--use_hugepages",
-	"--use_old_post_send",
-	"--vector",
-	"--version",
-	"--wait_destroy",
-};
+/* ---- What the helps of Debian 12's programs have, as they were recorded ---- */
+
+#define OPTION_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+static unsigned int
+know_names(const char *line)
+{
+	struct perf_options options;
+	char name[64];
+	unsigned int n = 0;
+	int length;
+
+	for (line = strstr(line, "--"); line != NULL; line = strstr(line + 2, "--")) {
+		length = (int)strspn(line, OPTION_LETTERS);
+		snprintf(name, sizeof(name), "%.*s", length, line);
+		captured(name, &options);
+		if (strstr(said, "unknown option") != NULL)
+			fail_msg("%s: %s", name, said);
+		n++;
+	}
+	return n;
+}
 
 static void
 every_name_that_perftest_has_is_known(void **state)
 {
-	struct perf_options options;
-	unsigned int i;
+	struct recording recording;
+	unsigned int i, n = 0;
+	const char *line;
 
 	(void)state;
-	for (i = 0; i < sizeof(perftests) / sizeof(perftests[0]); i++) {
-		captured(perftests[i], &options);
-		if (strstr(said, "unknown option") != NULL)
-			fail_msg("%s: %s", perftests[i], said);
+	for (i = 0; recorded_programs[i] != NULL; i++) {
+		recording_open(&recording, recorded_programs[i]);
+		while ((line = recording_line(&recording)) != NULL)
+			if (strstr(recording.command, "--help") != NULL)
+				n += know_names(line);
+		recording_close(&recording);
 	}
+	assert_in_range(n, 400, 1000);
 	refused("--no-such-thing", "unknown option --no-such-thing");
+}
+
+static bool
+a_help_has(const char *text)
+{
+	struct recording recording;
+	bool found = false;
+	const char *line;
+	unsigned int i;
+
+	for (i = 0; recorded_programs[i] != NULL && !found; i++) {
+		recording_open(&recording, recorded_programs[i]);
+		while ((line = recording_line(&recording)) != NULL && !found)
+			found = strncmp(line, text, strlen(text)) == 0 &&
+				strchr(" =", line[strlen(text)]) != NULL;
+		recording_close(&recording);
+	}
+	return found;
+}
+
+/* The letter and the name, in one line of one of them. */
+static void
+options_are_named_as_perftests(void **state)
+{
+	struct perf_options options;
+	unsigned int n = 0;
+	char *line, *save;
+	char text[64];
+
+	(void)state;
+	assert_int_equal(captured("--help", &options), 1);
+	line = strtok_r(strstr(printed, "What perftest has:"), "\n", &save);
+	while ((line = strtok_r(NULL, "\n", &save)) != NULL && line[0] == ' ') {
+		snprintf(text, sizeof(text), "%.*s", (int)(8 + strspn(line + 8, OPTION_LETTERS)),
+			 line);
+		if (!a_help_has(text))
+			fail_msg("perftest has no \"%s\"", text);
+		n++;
+	}
+	assert_in_range(n, 26, 40);
+}
+
+/* "(default N)" of the line with that option. */
+static unsigned long
+default_of(const char *program, const char *option)
+{
+	struct recording recording;
+	unsigned long value = 0;
+	const char *line;
+
+	recording_open(&recording, program);
+	while ((line = recording_line(&recording)) != NULL)
+		if (strstr(line, option) != NULL && strstr(line, "(default ") != NULL)
+			value = strtoul(strstr(line, "(default ") + strlen("(default "), NULL, 10);
+	recording_close(&recording);
+	return value;
+}
+
+static void
+defaults_are_those_of(const char *program, const char *options)
+{
+	const struct perf_options o = parsed(options);
+
+	assert_int_equal(o.port, default_of(program, "--port="));
+	assert_int_equal(o.size, default_of(program, "--size="));
+	assert_int_equal(o.rx_depth, default_of(program, "--rx-depth="));
+	assert_int_equal(o.iters, default_of(program, "--iters="));
+	assert_int_equal(o.mtu, default_of(program, "--mtu="));
+	assert_int_equal(o.qps, o.use_srq ? default_of(program, "--num-qp=") : 1);
+}
+
+static void
+exchange_pingpong_has_the_pingpongs_defaults(void **state)
+{
+	(void)state;
+	defaults_are_those_of("ibv_rc_pingpong", "--exchange pingpong");
+	defaults_are_those_of("ibv_uc_pingpong", "--exchange pingpong -c UC");
+	/* It has no --mtu: the port's. */
+	defaults_are_those_of("ibv_ud_pingpong", "--exchange pingpong -c UD");
+	defaults_are_those_of("ibv_srq_pingpong", "--exchange pingpong --use-srq");
 }
 
 static void
@@ -441,11 +452,13 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_option_has_its_member),
 	cmocka_unit_test(depths_follow_from_each_other),
 	cmocka_unit_test(the_warm_up_finds_its_receives),
-	cmocka_unit_test(exchange_pingpong_has_the_pingpongs_defaults),
+	cmocka_unit_test(exchange_pingpong_is_for_one_kind_of_traffic),
 	cmocka_unit_test(perftest_refuses_these_too),
 	cmocka_unit_test(these_are_refused_besides),
 	cmocka_unit_test(what_perftest_has_and_we_have_not_is_named),
 	cmocka_unit_test(every_name_that_perftest_has_is_known),
+	cmocka_unit_test(options_are_named_as_perftests),
+	cmocka_unit_test(exchange_pingpong_has_the_pingpongs_defaults),
 	cmocka_unit_test(help_and_version_are_printed),
 };
 

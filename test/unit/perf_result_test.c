@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Numbers of dpdk-test-rdma-perf: percentiles, rates and peaks from times; messages that prove themselves; and the table. */
+#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 
 #include "main.h"
 #include "pattern.h"
+#include "recording.h"
 #include "report.h"
 #include "result.h"
 
@@ -237,6 +239,74 @@ rows_and_titles_are_perftests(void **state)
 			    " 2             1000            1.60           312500.00\n");
 }
 
+/* A row of the recording, read back: 0 it is none. */
+static int
+parse_row(const char *line, const struct perf_options *options, struct perf_result *r)
+{
+	const double unit = options->gbits ? 125e6 : 1 << 20;
+	int n;
+
+	*r = (struct perf_result){ 0 };
+	if (options->mode == PERF_BW) {
+		n = sscanf(line, " %u %" SCNu64 " %lf %lf %lf", &r->size, &r->iters, &r->peak_bytes,
+			   &r->average_bytes, &r->rate);
+		r->peak_bytes *= unit;
+		r->average_bytes *= unit;
+		r->rate *= 1e6;
+		return n == 5;
+	}
+	if (options->duration > 0)
+		return sscanf(line, " %u %" SCNu64 " %lf %lf", &r->size, &r->iters, &r->average_us,
+			      &r->tps) == 4;
+	return sscanf(line, " %u %" SCNu64 " %lf %lf %lf %lf %lf %lf %lf", &r->size, &r->iters,
+		      &r->min_us, &r->max_us, &r->typical_us, &r->average_us, &r->stdev_us,
+		      &r->p99_us, &r->p999_us) == 9;
+}
+
+static unsigned int
+print_again(struct recording *recording, bool latency)
+{
+	struct perf_options options;
+	struct perf_result result;
+	const char *line;
+	unsigned int n = 0;
+
+	while ((line = recording_line(recording)) != NULL) {
+		options = (struct perf_options){
+			.mode = latency ? PERF_LAT : PERF_BW,
+			.gbits = strstr(recording->command, "--report_gbits") != NULL,
+			.duration = strstr(recording->command, " -D ") != NULL,
+		};
+		if (strncmp(line, " #bytes", strlen(" #bytes")) == 0) {
+			titles(&options);
+		} else if (parse_row(line, &options, &result)) {
+			row(&options, &result);
+			n++;
+		} else {
+			continue;
+		}
+		text[strcspn(text, "\n")] = '\0';
+		assert_string_equal(text, line);
+	}
+	return n;
+}
+
+/* The widths of columns, too: rows that Debian 12's programs have printed. */
+static void
+recorded_rows_are_printed_alike(void **state)
+{
+	struct recording recording;
+	unsigned int i, n = 0;
+
+	(void)state;
+	for (i = 0; recorded_programs[i] != NULL; i++) {
+		recording_open(&recording, recorded_programs[i]);
+		n += print_again(&recording, strstr(recorded_programs[i], "_lat") != NULL);
+		recording_close(&recording);
+	}
+	assert_in_range(n, 50, 200);
+}
+
 static void
 the_head_is_perftests(void **state)
 {
@@ -326,6 +396,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_byte_of_a_message_counts),
 	cmocka_unit_test(messages_are_not_mistaken_for_each_other),
 	cmocka_unit_test(rows_and_titles_are_perftests),
+	cmocka_unit_test(recorded_rows_are_printed_alike),
 	cmocka_unit_test(the_head_is_perftests),
 	cmocka_unit_test(names_of_tests_are_perftests),
 	cmocka_unit_test(addresses_are_told_as_perftest_does),

@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Record what Debian's perftest and ibv_*_pingpong print: their helps, and runs of perftest's both ends over Linux' rxe, in one
+guest, on the guest's own address. A recording is a text file for a program, in which a line "$ COMMAND" stands before what the
+command has printed on its standard output. Tests compare dpdk-test-rdma-perf with them: unit-perf-options, unit-perf-result and
+daemon-perf-recorded. Needs the packages perftest, ibverbs-utils and ibverbs-providers."""
+
+import argparse
+import glob
+import os
+import subprocess
+import sys
+
+from vm import DIED, Guest, Unavailable
+
+PINGPONGS = [f"ibv_{kind}_pingpong" for kind in ("rc", "uc", "ud", "srq")]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ADDRESS = "10.78.0.1"
+# Emulated, a message takes milliseconds: few of them.
+FEW = "-n 20"
+RUNS = {
+    "ib_write_bw": [FEW, f"{FEW} --report_gbits", f"{FEW} -b -q 2", f"{FEW} -l 4", "-D 2", f"{FEW} --out_json"],
+    "ib_send_bw": [FEW, f"{FEW} -c UC", f"{FEW} -c UD -a", f"{FEW} -e", f"{FEW} --use-srq -r 32 -q 2", f"{FEW} -b"],
+    "ib_read_bw": [FEW, f"{FEW} -o 4"],
+    "ib_atomic_bw": [FEW, f"{FEW} -A CMP_AND_SWAP"],
+    "ib_write_lat": [FEW, "-D 2", f"{FEW} --out_json"],
+    "ib_send_lat": [FEW, f"{FEW} -c UD", f"{FEW} -c UC"],
+    "ib_read_lat": [FEW, f"{FEW} --out_json"],
+    "ib_atomic_lat": [FEW, f"{FEW} -A CMP_AND_SWAP"],
+}
+SCRIPT = f"""
+dmesg -n 1
+/bin/ip link set dummy0 up || exit 1
+/bin/ip address add {ADDRESS}/24 dev dummy0 || exit 1
+rdma link add rxe0 type rxe netdev dummy0 || exit 1
+said() {{ # FILE COMMAND...
+	file=$1
+	shift
+	echo "$ $*"
+	cat $file
+}}
+both() {{ # PROGRAM OPTION...: the server, then the client
+	rm -f perftest_out.json
+	(cd /tmp && "$@" >/tmp/server 2>/dev/null) & # its files are not the client's
+	until grep -q ':4853 .* 0A ' /proc/net/tcp /proc/net/tcp6; do # 18515
+		kill -0 $! || exit 2
+		sleep 0.1
+	done
+	"$@" {ADDRESS} >/tmp/client 2>/dev/null || exit 3
+	wait $! || exit 4
+	said /tmp/server "$@"
+	said /tmp/client "$@" {ADDRESS}
+	[ ! -f perftest_out.json ] || said perftest_out.json cat perftest_out.json
+}}
+echo "$ begin"
+"""
+
+
+def script():
+    """For the guest, which prints all files' lines on its console."""
+    lines = [SCRIPT]
+    for program, runs in RUNS.items():
+        lines.append(f"echo '# {program}'")
+        lines += [f"both {program} -d rxe0 -F {options}" for options in runs]
+    return "\n".join([*lines, 'echo "$ end"', "exit 0\n"])
+
+
+def help_of(program):
+    """The status of those of rdma-core is 1: they take it for a mistake, and print it all the same."""
+    done = subprocess.run([program, "--help"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    return f"$ {program} --help\n{done.stdout}"
+
+
+def recordings(console):
+    """{program: text}, of what the guest has printed."""
+    said = console.partition("$ begin\n")[2].partition("$ end\n")[0]
+    found = {}
+    for part in said.split("# ib_")[1:]:
+        name, _, text = part.partition("\n")
+        found["ib_" + name] = text
+    return found
+
+
+def run(timeout):
+    """What both ends of each program print, in a guest."""
+    guest = Guest("6.1", programs=["/bin/ip", "/usr/bin/rdma", *(f"/usr/bin/{program}" for program in RUNS)],
+                  libraries=glob.glob("/usr/lib/*/libibverbs/librxe-rdmav*.so"),
+                  modules=["dummy", "crc32_generic", "rdma_rxe", "ib_uverbs"],
+                  files={"/etc/libibverbs.d/rxe.driver": b"driver rxe\n"}, log=sys.stderr)
+    result = guest.run(script(), timeout)
+    return result.status, recordings(result.console)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", metavar="DIR", default=os.path.join(ROOT, "test", "daemon", "perftest"),
+                        help="where the recordings go (default: %(default)s)")
+    parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS", help="of the guest (default: %(default)s)")
+    args = parser.parse_args()
+    try:
+        helps = {program: help_of(program) for program in [*RUNS, *PINGPONGS]}
+        status, runs = run(args.timeout)
+    except (Unavailable, OSError) as error:
+        print(f"record_perftest: {error}", file=sys.stderr)
+        return DIED
+    if status != 0:
+        return status
+    os.makedirs(args.folder, exist_ok=True)
+    for program, text in helps.items():
+        with open(os.path.join(args.folder, program + ".txt"), "w", encoding="utf-8") as file:
+            file.write(text + runs.get(program, ""))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
