@@ -153,7 +153,7 @@ main(int argc, char **argv)
 		for (port = 0; port < PORTS; port++)
 			forward_from(port, shared);
 
-	/* First nobody reaches the memory any more, then the ports go. */
+	/* The ports go when no peer reaches the memory any more. */
 	serve_stop();
 	report(shared);
 	for (port = 0; port < PORTS; port++) {

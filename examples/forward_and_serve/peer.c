@@ -63,7 +63,7 @@ static struct {
 	uint64_t reads;
 } forwarder;
 
-/* Where the frames go. Nobody has this address but the queue pairs that it is attached to. */
+/* Where the frames go. Only the queue pairs that it is attached to have this address. */
 static const struct rte_ether_addr destination = { { 0x02, 0, 0, 0, 0, 0xaa } };
 static struct wire wires[2];
 static volatile sig_atomic_t stopped;

@@ -154,7 +154,7 @@ serve_requests(struct door *door)
 	}
 }
 
-/* A peer that does what it may not loses its queue pair, and nobody else anything. */
+/* A peer that does what it may not loses its queue pair; the other peers lose nothing. */
 static void
 look_at_events(struct door *door)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The forwarder's other half: a thread that lets peers in, and sleeps while nobody comes. */
+/* The forwarder's other half: a thread that lets peers in, and sleeps while none comes. */
 #ifndef SERVE_H
 #define SERVE_H
 

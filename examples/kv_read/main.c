@@ -2,7 +2,7 @@
 
 /*
  * A hash table that is served by READs alone: a client computes where a key is, reads that slot out of the server's memory, and
- * no CPU of the server's has a part in it. Nobody keeps the writer from changing the slot meanwhile, so what arrives may be torn:
+ * no CPU of the server's has a part in it. The writer may change the slot meanwhile, so what arrives may be torn:
  * half old, half new. Versions and a checksum in the slot tell, and the client reads again.
  *
  *   kv_read -d librte_net_rnic.so --vdev net_rnic0 -- [DEVICE [LOOKUPS [unchecked] [PEER]]]
@@ -114,14 +114,14 @@ find(uint64_t key)
 	return &table[at];
 }
 
-/* What the word of a value is: whoever looks at one sees whether it belongs to the others. */
+/* What the word of a value is: a reader sees of each whether it belongs to the others. */
 static uint64_t
 word_of(uint64_t key, uint64_t version, unsigned int i)
 {
 	return key << 48 | version << 16 | i;
 }
 
-/* An update in five steps, as a writer does it that is interrupted. The barriers keep the order for whoever reads by DMA. */
+/* An update in five steps, as a writer does it that is interrupted. The barriers keep the order for the device, which reads by DMA. */
 static void
 writer_step(void)
 {
@@ -210,7 +210,7 @@ read_slot(uint32_t at)
 		writer_step();
 }
 
-/* Whether the key is in the table; its slot is in `copy` then. Nothing of a torn slot can be believed, nor whose it is. */
+/* Whether the key is in the table; its slot is in `copy` then. Nothing of a torn slot can be believed, its key neither. */
 static bool
 look_up(uint64_t key)
 {
@@ -347,7 +347,7 @@ main(int argc, char **argv)
 
 	make_end(device, &client);
 	make_end(peer, &server);
-	/* Others read the table, and nobody but the server's own CPU writes to it. */
+	/* Clients read the table; only the server's own CPU writes to it. */
 	table = make_slots(&server, SLOTS, RDMAPMD_ACCESS_REMOTE_READ, &table_mr);
 	copy = make_slots(&client, 1, RDMAPMD_ACCESS_LOCAL_WRITE, &copy_mr);
 	connect_to(server.qp, &client, RDMAPMD_ACCESS_REMOTE_READ);

@@ -248,7 +248,7 @@ make_side(const char *name, const char *device, struct side *side)
 	else
 		TRY(rdmapmd_device_open_by_port(0, &side->context));
 	TRY(rdmapmd_pd_alloc(side->context, &side->pd));
-	/* Ours to receive into, nobody's to write to. */
+	/* We receive into it; no peer may write to it. */
 	TRY(rdmapmd_mr_reg(side->pd, memory, MESSAGE, RDMAPMD_ACCESS_LOCAL_WRITE, &side->mr));
 	TRY(rdmapmd_comp_channel_create(side->context, &side->channel));
 	cq.channel = side->channel;

@@ -39,7 +39,7 @@ open_socket(const struct addrinfo *address, int passive)
 	return -1;
 }
 
-/* Whoever comes first; a look at `stopped` ten times a second, as a signal may come just before poll(). */
+/* The first client; a look at `stopped` ten times a second, as a signal may come just before poll(). */
 static int
 wait_for_client(int listener, volatile sig_atomic_t *stopped)
 {

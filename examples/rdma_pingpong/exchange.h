@@ -28,8 +28,8 @@ struct exchange_end {
 };
 
 /*
- * host: whom to connect to; NULL: wait for somebody. Returns the connection's descriptor, or -1: `stopped` was set before
- * anybody came.
+ * host: the server to connect to; NULL: wait for a client. Returns the connection's descriptor, or -1: `stopped` was set before
+ * a client came.
  */
 int exchange_open(const char *host, const char *port, volatile sig_atomic_t *stopped);
 void exchange_tell(int connection, const struct exchange_end *own);

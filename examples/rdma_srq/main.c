@@ -2,7 +2,7 @@
 
 /*
  * One pool of receive buffers for 64 queue pairs. With receive queues of their own each would need as many buffers as its
- * client may ever send at once; from a shared receive queue whoever is busy takes what the others leave.
+ * client may ever send at once; from a shared receive queue the busy ones take what the others leave.
  *
  * 64 clients send to a server, in this process, some much more than others. The server returns buffers to the pool when the
  * device tells that few are left, which is the queue's limit.
@@ -60,7 +60,7 @@ static struct {
 static uint32_t free_buffers[BUFFERS], free_count, refills;
 static volatile sig_atomic_t stopped;
 
-/* ---- The server: its pool, and who has sent ---- */
+/* ---- The server: its pool, and the clients' messages ---- */
 
 /* All free buffers to the pool, in one burst. */
 static void
@@ -297,7 +297,7 @@ connect_all(struct side *side, const struct side *other)
 
 /*
  * A queue pair takes buffers from the pool ahead of their messages. Only the event of its last one says that no completion of
- * it is to come; whoever destroys it before loses buffers.
+ * it is to come; destroyed before that, it takes buffers with it.
  */
 static void
 retire(void)

@@ -212,7 +212,7 @@ main(int argc, char **argv)
 	connect_to(world.own.qp, &world.peer);
 	connect_to(world.peer.qp, &world.own);
 	world.target = make_memory(&world, &world.peer, REMOTE);
-	/* Nobody but our own queue pairs, and they only to read it. */
+	/* Only our own queue pairs reach it, and only to read. */
 	world.source = make_memory(&world, &world.own, 0);
 	world.result = make_memory(&world, &world.own, RDMAPMD_ACCESS_LOCAL_WRITE);
 
