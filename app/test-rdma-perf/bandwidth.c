@@ -2,7 +2,7 @@
 
 /*
  * A worker's loop: post to each queue pair that has room, in turn, and poll. Of --cq-mod requests the last one is signaled, and tells
- * of all before it. Who is told to stop goes on to the end of such a group: then all has a completion to wait for.
+ * of all before it. A worker that is to stop goes on to the end of such a group: then all has a completion to wait for.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #define POLL_BURST   32
 #define REPOST_BURST 16u
 #define LOOK_EVERY   64u /* rounds */
-#define SILENCE_S    30	 /* longer than the longest time of --qp-timeout that anybody uses */
+#define SILENCE_S    30	 /* longer than any --qp-timeout in use takes */
 #define LOST_MS	     500 /* what has not come then, of UC or UD, is lost */
 
 struct perf_flow {
@@ -283,7 +283,7 @@ perf_bandwidth_run(struct perf_phase *phase, struct perf_worker *worker, struct 
 			perf_phase_look(phase);
 		if (n > 0)
 			continue;
-		/* Who only receives waits as long as the other end is there. */
+		/* An end that only receives waits as long as the other end is there. */
 		if (perf_phase_idle(phase, &wait, flows->sending ? SILENCE_S : UINT32_MAX) != 0)
 			perf_phase_fail(phase, perf_fail(-ETIMEDOUT, "%s: no completion for %d s",
 							 phase->end->device, SILENCE_S));

@@ -2,25 +2,17 @@
 
 /* Queue pairs from RESET to RTS, and back. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
 
-#include "end.h"
+#include "end_private.h"
 #include "interrupt.h"
 #include "say.h"
 
 #define PORT	     1
 #define LINK_MS	     4000
 #define LINK_LOOK_MS 10
-
-static int
-cannot(const struct perf_end *end, int rc, const char *what)
-{
-	return perf_fail(rc, "%s: cannot %s: %s", end->device, what, strerror(abs(rc)));
-}
 
 int
 perf_end_wait_link(struct perf_end *end)
@@ -31,7 +23,7 @@ perf_end_wait_link(struct perf_end *end)
 	for (ms = 0; ms < LINK_MS && !perf_interrupted(); ms += LINK_LOOK_MS) {
 		rc = rdmapmd_port_query(end->context, PORT, &end->port);
 		if (rc != 0)
-			return cannot(end, rc, "query its port");
+			return perf_end_cannot(end, rc, "query its port");
 		if (end->port.state == RDMAPMD_PORT_ACTIVE)
 			return 0;
 		rte_delay_us_sleep(1000 * LINK_LOOK_MS);
@@ -125,7 +117,7 @@ connect_queues(struct perf_end *end)
 		rc = end->options->transport == RDMAPMD_QPT_UD
 			     ? connect_datagram(&end->queues[i])
 			     : connect_connected(end, &end->queues[i]);
-	return rc == 0 ? 0 : cannot(end, rc, "connect a queue pair");
+	return rc == 0 ? 0 : perf_end_cannot(end, rc, "connect a queue pair");
 }
 
 int
@@ -147,7 +139,7 @@ perf_end_connect(struct perf_end *end)
 	if (end->options->transport == RDMAPMD_QPT_UD) {
 		rc = rdmapmd_ah_create(end->pd, &path, &end->ah);
 		if (rc != 0)
-			return cannot(end, rc, "make an address handle");
+			return perf_end_cannot(end, rc, "make an address handle");
 	}
 	return connect_queues(end);
 }
@@ -163,7 +155,7 @@ perf_end_reconnect(struct perf_end *end)
 	for (i = 0; i < end->options->qps; i++) {
 		rc = rdmapmd_qp_modify(end->queues[i].qp, &reset, RDMAPMD_QP_STATE);
 		if (rc != 0)
-			return cannot(end, rc, "reset a queue pair");
+			return perf_end_cannot(end, rc, "reset a queue pair");
 	}
 	for (i = 0; i < end->options->lcores; i++)
 		while (rdmapmd_poll_cq(end->workers[i].cq, wc, RTE_DIM(wc)) > 0)

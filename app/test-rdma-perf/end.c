@@ -17,8 +17,8 @@
 	 RDMAPMD_ACCESS_REMOTE_ATOMIC)
 #define PORT 1
 
-static int
-cannot(const struct perf_end *end, int rc, const char *what)
+int
+perf_end_cannot(const struct perf_end *end, int rc, const char *what)
 {
 	return perf_fail(rc, "%s: cannot %s: %s", end->device, what, strerror(abs(rc)));
 }
@@ -63,7 +63,7 @@ open_device(struct perf_end *end, const char *name)
 	if (rc == -ENODEV)
 		return rc;
 	if (rc != 0)
-		return cannot(end, rc, "open it");
+		return perf_end_cannot(end, rc, "open it");
 	end->device = rdmapmd_device_name(rdmapmd_context_device(end->context));
 	return rdmapmd_device_query(end->context, &end->attr);
 }
@@ -73,7 +73,7 @@ query_port(struct perf_end *end)
 {
 	int rc = rdmapmd_port_query(end->context, PORT, &end->port);
 
-	return rc == 0 ? 0 : cannot(end, rc, "query its port");
+	return rc == 0 ? 0 : perf_end_cannot(end, rc, "query its port");
 }
 
 static int
@@ -84,7 +84,7 @@ find_gid(struct perf_end *end)
 	if (rc == -ENODATA || rc == -EINVAL)
 		return perf_fail(rc, "%s: --gid-index=%u: the port has no such address",
 				 end->device, end->options->gid_index);
-	return rc == 0 ? 0 : cannot(end, rc, "query its address");
+	return rc == 0 ? 0 : perf_end_cannot(end, rc, "query its address");
 }
 
 /* ---- Memory ---- */
@@ -107,10 +107,10 @@ make_memory(struct perf_end *end)
 				 end->device, bytes);
 	rc = rdmapmd_mr_reg(end->pd, end->memory, bytes, ACCESS, &end->mr);
 	if (rc != 0)
-		return cannot(end, rc, "register memory");
+		return perf_end_cannot(end, rc, "register memory");
 	end->queues = calloc(o->qps, sizeof(*end->queues));
 	if (end->queues == NULL)
-		return cannot(end, -ENOMEM, "make queue pairs");
+		return perf_end_cannot(end, -ENOMEM, "make queue pairs");
 	for (i = 0; i < o->qps; i++) {
 		end->queues[i].index = i;
 		end->queues[i].out = end->memory + 2 * end->half * i;
@@ -137,7 +137,7 @@ make_completions(struct perf_worker *worker)
 		rc = rdmapmd_cq_create(end->context, &attr, &worker->cq);
 	if (rc == 0 && end->options->use_srq && end->receives)
 		rc = rdmapmd_srq_create(end->pd, &srq, &worker->srq);
-	return rc == 0 ? 0 : cannot(end, rc, "make a completion queue");
+	return rc == 0 ? 0 : perf_end_cannot(end, rc, "make a completion queue");
 }
 
 static int
@@ -153,7 +153,7 @@ make_qp(struct perf_worker *worker, struct perf_queue *queue)
 	int rc = rdmapmd_qp_create(worker->end->pd, &attr, &queue->qp);
 
 	if (rc != 0)
-		return cannot(worker->end, rc, "make a queue pair");
+		return perf_end_cannot(worker->end, rc, "make a queue pair");
 	queue->psn = (uint32_t)rte_rand() & 0xffffff;
 	return 0;
 }
@@ -167,7 +167,7 @@ make_workers(struct perf_end *end)
 
 	end->workers = calloc(o->lcores, sizeof(*end->workers));
 	if (end->workers == NULL)
-		return cannot(end, -ENOMEM, "make completion queues");
+		return perf_end_cannot(end, -ENOMEM, "make completion queues");
 	for (w = 0; w < o->lcores; w++) {
 		struct perf_worker *worker = &end->workers[w];
 
@@ -210,7 +210,7 @@ perf_end_open(struct perf_end *end, const struct perf_options *options, bool cli
 		return rc;
 	rc = rdmapmd_pd_alloc(end->context, &end->pd);
 	if (rc != 0)
-		return cannot(end, rc, "make a protection domain");
+		return perf_end_cannot(end, rc, "make a protection domain");
 	rc = make_memory(end);
 	return rc == 0 ? make_workers(end) : rc;
 }

@@ -16,6 +16,16 @@
  */
 int perf_end_check_limits(struct perf_end *end);
 
+/**
+ * Say what the device cannot do.
+ *
+ * @param end  The end: its device is named.
+ * @param rc   Why: -errno.
+ * @param what Behind "cannot": a verb and its object.
+ * @return rc.
+ */
+int perf_end_cannot(const struct perf_end *end, int rc, const char *what);
+
 /** Entries that the CQ of one worker has. */
 uint64_t perf_end_cqe(const struct perf_options *options);
 

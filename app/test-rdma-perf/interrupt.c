@@ -18,7 +18,7 @@ handle(int number)
 void
 perf_interrupt_install(void)
 {
-	/* No SA_RESTART: who waits is to notice. */
+	/* No SA_RESTART: a call that waits is to return. */
 	const struct sigaction action = { .sa_handler = handle, .sa_flags = (int)SA_RESETHAND };
 
 	sigaction(SIGINT, &action, NULL);

@@ -147,7 +147,7 @@ wait_until(struct turn *turn, enum waits_for what, uint64_t n)
 		reap(turn);
 		if (is_there(turn, what, n))
 			return perf_phase_error(turn->phase) == 0;
-		/* What was sent before it was told of has come: whoever is not asked for a message is at the end. */
+		/* Messages arrive before the word that all were sent: without message n the run is at its end. */
 		if (answers && all_told(turn) && turn->phase->peer_sent[0] <= n)
 			return false;
 		perf_phase_look(turn->phase);
@@ -251,22 +251,20 @@ forget(struct turn *turn, uint64_t n)
 			(uint8_t)~perf_pattern_mark(n % turn->phase->layout.slots);
 }
 
-/* Whose request tells by its completion alone: READs and atomics. */
-static uint64_t
-run_fetches(struct turn *turn)
+static void
+prepare(struct turn *turn, uint64_t n)
 {
-	uint64_t n, start;
-
-	for (n = 0; goes_on(turn, n); n++) {
+	if (is_fetch(turn))
 		forget(turn, n);
-		start = rte_get_timer_cycles();
-		post(turn, n);
-		if (!wait_until(turn, COMPLETION, 0))
-			break;
-		note(turn, n, rte_get_timer_cycles() - start);
-		compare(turn, n);
-	}
-	return n;
+	else
+		write_message(turn, n);
+}
+
+/* Of READs and atomics the completion alone tells, of all others the message that comes back. */
+static bool
+wait_answer(struct turn *turn, uint64_t n)
+{
+	return is_fetch(turn) ? wait_until(turn, COMPLETION, 0) : wait_until(turn, MESSAGE, n);
 }
 
 static uint64_t
@@ -275,10 +273,10 @@ run_client(struct turn *turn)
 	uint64_t n, start;
 
 	for (n = 0; goes_on(turn, n); n++) {
-		write_message(turn, n);
+		prepare(turn, n);
 		start = rte_get_timer_cycles();
 		post(turn, n);
-		if (!wait_until(turn, MESSAGE, n))
+		if (!wait_answer(turn, n))
 			break;
 		note(turn, n, rte_get_timer_cycles() - start);
 		compare(turn, n);
@@ -319,10 +317,7 @@ perf_latency_run(struct perf_phase *phase)
 
 	turn_begin(&turn, phase);
 	turn.outcome->start = rte_get_timer_cycles();
-	if (is_fetch(&turn))
-		turn.outcome->sent = run_fetches(&turn);
-	else
-		turn.outcome->sent = phase->end->requests ? run_client(&turn) : run_server(&turn);
+	turn.outcome->sent = phase->end->requests ? run_client(&turn) : run_server(&turn);
 	turn.outcome->end = rte_get_timer_cycles();
 	/* What lies between rounds is not theirs. */
 	turn.outcome->end = turn.outcome->start + turn.sum;

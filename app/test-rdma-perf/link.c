@@ -59,7 +59,7 @@ perf_link_send(struct perf_link *link, enum perf_message_type type, const char *
 	return rc == 0 ? 0 : gone(rc);
 }
 
-/* Who sends something else is another program, or another version of this one. */
+/* Another program sends something else, and so does another version of this one. */
 static int
 check_magic(const struct perf_link *link)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What perftest 4.5 knows and this program does not have: so that who gives one is told so, and not that it was misspelt. */
+/* Options of perftest 4.5 that this program does not have: its message says so, and not that the option was misspelt. */
 #include <stddef.h>
 
 #include <rte_common.h>

@@ -2,7 +2,7 @@
 
 /**
  * @file
- * What messages consist of, so that whoever gets one can tell whether it is whole: each byte follows from its offset and the
+ * What messages consist of. The end that receives one can tell whether it is whole: each byte follows from its offset and the
  * message's number. The last byte is the number's low byte: it tells when a message has come where nothing else does.
  */
 #ifndef PERF_PATTERN_H

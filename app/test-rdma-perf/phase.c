@@ -19,7 +19,7 @@
 #define LOOK_US	    200
 #define PROGRESS_MS 250
 #define YIELD_US \
-	50 /* who has polled in vain for so long lets others run: they may be who it waits for */
+	50 /* after polling in vain for so long, a thread lets others run: it may wait for them */
 #define SLEEP_MS 20
 
 static uint64_t
@@ -118,7 +118,7 @@ look_at_progress(struct perf_phase *phase, uint64_t now)
 	perf_progress(text);
 }
 
-/* No more requests; who cannot come to an end all the same leaves without. */
+/* No more requests; a worker that comes to no end leaves all the same. */
 static void
 look_at_interrupt(struct perf_phase *phase, uint64_t now)
 {
