@@ -27,6 +27,36 @@
 
 #define BUSY_PERCENT 90 /* of its CPU that a polling thread should have had */
 
+/* ---- What an end has to do, and to print ---- */
+
+/* Whether this end has nothing to do in a phase but to wait. */
+static bool
+is_passive(const struct perf_end *end)
+{
+	if (end->requests || end->receives)
+		return false;
+	return end->options->mode == PERF_BW || perf_op_fetches(end->options->op);
+}
+
+/* perftest's servers of READs and atomics have no table of latencies. */
+static bool
+has_table(const struct perf_end *end)
+{
+	return end->options->mode == PERF_BW || !is_passive(end);
+}
+
+/* perftest's words. */
+static void
+print_choices(const struct perf_side *side)
+{
+	const struct perf_options *o = side->options;
+
+	if (side->out == NULL || o->post_list == 1 || o->has_cq_mod)
+		return;
+	perf_report_line(side->out);
+	fputs("Post List requested - CQ moderation will be the size of the post list\n", side->out);
+}
+
 /* ---- Meeting the other end ---- */
 
 static int
@@ -104,7 +134,8 @@ print_head(struct perf_side *side)
 		perf_report_address(side->out, side->options, local ? "local" : "remote", &address);
 	}
 	perf_report_line(side->out);
-	perf_report_titles(side->out, side->options);
+	if (has_table(&side->end))
+		perf_report_titles(side->out, side->options);
 	fflush(side->out);
 }
 
@@ -132,7 +163,7 @@ thread_cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Who polls should have had its CPU to itself. */
+/* A thread that polls should have had its CPU to itself. */
 static void
 say_if_busy(const struct perf_phase *phase, uint64_t cpu_ns, uint64_t ticks)
 {
@@ -143,15 +174,6 @@ say_if_busy(const struct perf_phase *phase, uint64_t cpu_ns, uint64_t ticks)
 		return;
 	perf_say("%s: the machine was busy: the thread that polls has had %.0f %% of its CPU",
 		 phase->end->device, (double)cpu_ns * 100 / wall_ns);
-}
-
-/* Whether this end has nothing to do in a phase but to wait. */
-static bool
-is_passive(const struct perf_end *end)
-{
-	if (end->requests || end->receives)
-		return false;
-	return end->options->mode == PERF_BW || perf_op_fetches(end->options->op);
 }
 
 static int
@@ -231,14 +253,16 @@ static void
 bandwidth_result(const struct perf_end *end, const struct perf_verdict *own,
 		 const struct perf_verdict *other, struct perf_result *result)
 {
+	/* An end that has nothing to do tells what the other one has measured, as perftest's does. */
+	const struct perf_verdict *measured = is_passive(end) ? other : own;
 	struct perf_result back = { .size = result->size,
 				    .iters = other->iters,
 				    .seconds = other->seconds };
 
-	/* Who only receives measures what comes. */
-	result->iters = end->requests ? own->iters : own->received;
-	result->seconds = own->seconds;
-	result->peak_bytes = own->peak_bytes;
+	/* An end that only receives measures what comes. */
+	result->iters = end->receives && !end->requests ? own->received : measured->iters;
+	result->seconds = measured->seconds;
+	result->peak_bytes = measured->peak_bytes;
 	perf_result_bandwidth(result);
 	if (!end->options->bidirectional)
 		return;
@@ -261,13 +285,6 @@ latency_result(struct perf_phase *phase, const struct perf_verdict *own, struct 
 		result->average_us = own->seconds * 1e6 / (double)own->iters / (fetch ? 1 : 2);
 		result->tps = (double)own->iters / own->seconds;
 	}
-}
-
-/* perftest's ends that only answer have no row of their own. */
-static bool
-has_row(const struct perf_end *end)
-{
-	return !is_passive(end);
 }
 
 static int
@@ -303,7 +320,7 @@ take_result(struct perf_side *side, struct perf_phase *phase, const struct perf_
 		bandwidth_result(&side->end, own, other, result);
 	else
 		latency_result(phase, own, result);
-	if (!has_row(&side->end) || result->iters == 0)
+	if (!has_table(&side->end) || result->iters == 0)
 		return;
 	side->nresults++;
 	perf_progress(NULL);
@@ -427,7 +444,7 @@ run_and_report(struct perf_side *side)
 
 	print_head(side);
 	rc = side->options->exchange == PERF_NATIVE ? run_sizes(side) : run_pingpong(side);
-	if (side->out != NULL)
+	if (side->out != NULL && has_table(&side->end))
 		perf_report_line(side->out);
 	rc_files = write_files(side);
 	return rc == 0 ? rc_files : rc;
@@ -438,10 +455,12 @@ perf_side_run(struct perf_side *side)
 {
 	int rc = perf_end_open(&side->end, side->options, side->client, side->device), rc_close;
 
-	if (rc == 0)
+	if (rc == 0) {
+		print_choices(side);
 		rc = meet(side);
-	else if (side->fd >= 0)
+	} else if (side->fd >= 0) {
 		close(side->fd);
+	}
 	if (rc == 0)
 		rc = run_and_report(side);
 	/* The other end learns at once that this one has gone. */
