@@ -68,7 +68,8 @@ compare(const void *a, const void *b)
 
 /*
  * How long each may take from such an event to the last completion: the timeouts of the one that is repeated, if any, and what a
- * machine needs that has other things to do. Half of the rounds have no more than that; in any of them the machine may have stood still.
+ * machine needs that has other things to do. Half of the rounds have no more than that; in any of them, so in the only one, the
+ * machine may have stood still.
  */
 static void
 check_in_time(const char *what, double timeouts)
@@ -78,7 +79,8 @@ check_in_time(const char *what, double timeouts)
 	qsort(took, times, sizeof(took[0]), compare);
 	printf("# %u %s: errors and flush within %.0f ms, at most %.0f ms (timeouts: %.0f ms)\n",
 	       times, what, took[times / 2] * 1000, took[times - 1] * 1000, timeouts * 1000);
-	assert_true(took[times / 2] < (timeouts + GIVE_UP_S) * factor);
+	if (times > 1)
+		assert_true(took[times / 2] < (timeouts + GIVE_UP_S) * factor);
 	assert_true(took[times - 1] < (timeouts + STALL_S) * factor);
 }
 

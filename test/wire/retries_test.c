@@ -2,7 +2,7 @@
 
 /*
  * How often a packet goes: as the kernel counts the frames at the other end of the cable, which is interface vb in the
- * network namespace of RDMA_PEER_NETNS. wire_retries OWN_DEVARGS PEER_DEVARGS.
+ * network namespace of RDMA_PEER_NETNS; and what is answered, at our end, which is va. wire_retries OWN_DEVARGS PEER_DEVARGS.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -21,14 +21,18 @@
 #include "e2e/port.h"
 #include "e2e/rdma_end.h"
 
-#define INTERFACE  "vb"
 #define ANY_FRAME  3 /* ETH_P_ALL */
 #define IPV6_TYPE  0x86dd
 #define UDP	   17
 #define ROCE_PORT  4791
 #define UDP_AT	   54 /* of Ethernet and IPv6 */
 #define BTH_AT	   (UDP_AT + 8)
+#define AETH_AT	   (BTH_AT + 12)
+#define RC_ACK	   0x11 /* BTH's opcode */
+#define RNR	   1	/* the three upper bits of AETH's syndrome; its code is behind them */
+#define RNR_CODES  32
 #define FRAMES_MAX 64
+#define FRAME_MAX  2048
 #define PACKETS	   3u /* of the message */
 #define TIMEOUT	   8  /* 4.096 us << 8: 1 ms */
 #define QUIET_US   2000
@@ -36,62 +40,87 @@
 static struct rdma_end own;
 static struct rdma_peer peer;
 static const char *peer_devargs;
-static int capture = -1;
+static int requests = -1, answers = -1; /* packets that come to the peer, and from it */
 
 /* ---- The cable ---- */
 
-static bool
-capture_bind(void)
+/* -1: it cannot be had. */
+static int
+capture_open(const char *name)
 {
-	struct sockaddr_ll interface = { .sll_family = AF_PACKET,
-					 .sll_protocol = htons(ANY_FRAME),
-					 .sll_ifindex = (int)if_nametoindex(INTERFACE) };
+	const struct sockaddr_ll interface = { .sll_family = AF_PACKET,
+					       .sll_protocol = htons(ANY_FRAME),
+					       .sll_ifindex = (int)if_nametoindex(name) };
+	const int capture =
+		socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ANY_FRAME));
 
-	capture = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ANY_FRAME));
-	return capture >= 0 && bind(capture, (struct sockaddr *)&interface, sizeof(interface)) == 0;
+	return bind(capture, (const struct sockaddr *)&interface, sizeof(interface)) == 0 ? capture
+											  : -1;
 }
 
 /* A socket stays where it was made. */
 static bool
-capture_open(void)
+captures_open(void)
 {
 	const int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	const int there = open(getenv("RDMA_PEER_NETNS"), O_RDONLY | O_CLOEXEC);
-	bool bound;
 
 	if (here < 0 || there < 0 || setns(there, CLONE_NEWNET) != 0)
 		return false;
-	bound = capture_bind();
+	requests = capture_open("vb");
 	if (setns(here, CLONE_NEWNET) != 0)
 		return false;
+	answers = capture_open("va");
 	close(there);
 	close(here);
-	return bound;
+	return requests >= 0 && answers >= 0;
 }
 
-/* The packets that have come since the last call, by their PSNs; how many. */
-static uint32_t
-captured(uint32_t psns[FRAMES_MAX])
+/* The next packet that has come; false: there is none. */
+static bool
+capture_next(int capture, uint8_t bytes[FRAME_MAX])
 {
 	struct sockaddr_ll from;
-	uint8_t bytes[2048];
-	uint32_t count = 0;
 
 	for (;;) {
 		socklen_t room = sizeof(from);
 		ssize_t length =
-			recvfrom(capture, bytes, sizeof(bytes), 0, (struct sockaddr *)&from, &room);
+			recvfrom(capture, bytes, FRAME_MAX, 0, (struct sockaddr *)&from, &room);
 
 		if (length < 0)
-			return count;
-		if (from.sll_pkttype == PACKET_OUTGOING || length < BTH_AT + 12 ||
-		    (bytes[12] << 8 | bytes[13]) != IPV6_TYPE || bytes[20] != UDP ||
-		    (bytes[UDP_AT + 2] << 8 | bytes[UDP_AT + 3]) != ROCE_PORT)
-			continue;
+			return false;
+		if (from.sll_pkttype != PACKET_OUTGOING && length > AETH_AT &&
+		    (bytes[12] << 8 | bytes[13]) == IPV6_TYPE && bytes[20] == UDP &&
+		    (bytes[UDP_AT + 2] << 8 | bytes[UDP_AT + 3]) == ROCE_PORT)
+			return true;
+	}
+}
+
+/* The requests since the last call, by their PSNs; how many. */
+static uint32_t
+captured(uint32_t psns[FRAMES_MAX])
+{
+	uint8_t bytes[FRAME_MAX];
+	uint32_t count = 0;
+
+	while (capture_next(requests, bytes)) {
 		assert_true(count < FRAMES_MAX);
 		psns[count++] = (uint32_t)(bytes[BTH_AT + 9] << 16 | bytes[BTH_AT + 10] << 8 |
 					   bytes[BTH_AT + 11]);
 	}
+	return count;
+}
+
+/* The RNR NAKs since the last call, by their codes. */
+static void
+captured_rnr(uint32_t naks[RNR_CODES])
+{
+	uint8_t bytes[FRAME_MAX];
+
+	memset(naks, 0, RNR_CODES * sizeof(naks[0]));
+	while (capture_next(answers, bytes))
+		if (bytes[BTH_AT] == RC_ACK && bytes[AETH_AT] >> 5 == RNR)
+			naks[bytes[AETH_AT] & (RNR_CODES - 1)]++;
 }
 
 /* ---- Requests ---- */
@@ -105,10 +134,11 @@ ask(struct rdma_order order)
 static struct rdma_answer
 begin(const struct rdma_conf *own_conf, const struct rdma_conf *peer_conf)
 {
-	uint32_t psns[FRAMES_MAX];
+	uint32_t psns[FRAMES_MAX], naks[RNR_CODES];
 
 	rdma_meet(&own, &peer, own_conf, peer_conf);
 	captured(psns);
+	captured_rnr(naks);
 	return ask((struct rdma_order){ .kind = RDMA_ORDER_HELLO });
 }
 
@@ -188,15 +218,15 @@ test_rnr_retry(void **unused)
 	}
 }
 
-/* Each code of the time to wait, in the NAK of the peer. How long that is, tests in virtual time say. */
+/* Each code of the time to wait, in each NAK of the peer. How long that is, tests in virtual time say. */
 static void
 test_rnr_codes(void **unused)
 {
 	const struct rdma_conf conf = { .rnr_retry = 1 };
-	uint32_t code;
+	uint32_t naks[RNR_CODES], code, other;
 
 	(void)unused;
-	for (code = 0; code < 32; code++) {
+	for (code = 0; code < RNR_CODES; code++) {
 		const struct rdma_conf waits = { .min_rnr_timer =
 							 code != 0 ? (uint8_t)code : RDMA_NONE };
 		const struct rdma_answer there = begin(&conf, &waits);
@@ -204,6 +234,9 @@ test_rnr_codes(void **unused)
 		post(RDMAPMD_WR_SEND, 1, &there);
 		rdma_expect_status(own.cq, 1, RDMAPMD_WC_RNR_RETRY_EXC_ERR);
 		assert_int_equal(rounds(1), 2);
+		captured_rnr(naks);
+		for (other = 0; other < RNR_CODES; other++)
+			assert_int_equal(naks[other], other == code ? 2 : 0);
 	}
 }
 
@@ -213,7 +246,7 @@ open_ends(void **unused)
 	static const struct rdma_conf conf = { 0 };
 
 	(void)unused;
-	if (!capture_open())
+	if (!captures_open())
 		return -1;
 	rdma_peer_start(&peer, peer_devargs);
 	rdma_end_open(&own, e2e_port_name(0), &conf);
@@ -226,7 +259,8 @@ close_ends(void **unused)
 	(void)unused;
 	rdma_end_close(&own);
 	rdma_peer_stop(&peer);
-	close(capture);
+	close(requests);
+	close(answers);
 	return 0;
 }
 
