@@ -16,9 +16,12 @@
 #include "neigh/neigh.h"
 #include "object/port.h"
 #include "object/rq.h"
+#include "object/sq.h"
 #include "prm/cmd.h"
 #include "prm/queue.h"
 #include "rdma/gid.h"
+
+#define FIRST_SQ 0x1000 /* an embedded device's, and here its only one */
 
 static const uint8_t none[16];
 static const uint8_t four1[16] = { [10] = 0xff, [11] = 0xff, 192, 0, 2, 1 };
@@ -105,29 +108,51 @@ test_without_a_link_it_does_not_wait(void **state)
 	assert_finds(left, four2, right->mac);
 }
 
-/* The receive queue of neighbours is in error. */
-static void
-queue_break(struct rnic_dev *dev)
+static struct rnic_rq
+receive_queue(struct rnic_dev *dev)
 {
 	struct rnic_query_tir_out out;
-	struct rnic_rq rq = { 0 };
 
 	assert_int_equal(
 		rnic_cmd_query(dev, RNIC_CMD_QUERY_TIR, dev->neigh_rules.tir, &out, sizeof(out)),
 		0);
-	rq.rqn = (uint32_t)rnic_tirc_get(rnic_query_tir_out_tirc(&out), RNIC_TIRC_INLINE_RQN);
-	assert_int_equal(rnic_rq_set_state(dev, &rq, RNIC_WQ_STATE_ERR), 0);
+	return (struct rnic_rq){ .rqn = (uint32_t)rnic_tirc_get(rnic_query_tir_out_tirc(&out),
+								RNIC_TIRC_INLINE_RQN) };
 }
 
-static void
-test_queues_in_error_are_mended(void **state)
+static bool
+receives(struct rnic_dev *dev, const struct rnic_rq *rq)
 {
-	uint8_t mac[6];
+	enum rnic_wq_state state;
+
+	assert_int_equal(rnic_rq_state(dev, rq, &state), 0);
+	return state == RNIC_WQ_STATE_RDY;
+}
+
+/* What it had received before is not in its way. */
+static void
+test_a_receive_queue_in_error_is_mended(void **state)
+{
+	struct rnic_rq rq;
 
 	(void)state;
-	queue_break(right);
-	assert_true(UNIT_COMES(rnic_neigh_resolve(left, four2, none, 0, UINT32_MAX, mac) == 0));
-	assert_memory_equal(mac, right->mac, 6);
+	assert_finds(left, four2, right->mac);
+	rq = receive_queue(right);
+	assert_int_equal(rnic_rq_set_state(right, &rq, RNIC_WQ_STATE_ERR), 0);
+	assert_true(UNIT_COMES(receives(right, &rq)));
+	assert_finds(left, six2, right->mac);
+}
+
+/* The request that fails in it is lost; the next one comes. */
+static void
+test_a_send_queue_in_error_is_mended(void **state)
+{
+	const struct rnic_sq sq = { .sqn = FIRST_SQ };
+
+	(void)state;
+	assert_finds(left, four2, right->mac);
+	assert_int_equal(rnic_sq_set_state(left, &sq, RNIC_WQ_STATE_ERR), 0);
+	assert_finds(left, six2, right->mac);
 }
 
 /* Nothing else wakes the control thread then. */
@@ -295,7 +320,8 @@ test_all_is_given_back(void **state)
 static const struct CMUnitTest tests[] = {
 	PAIR_TEST(test_ports_find_each_other),
 	PAIR_TEST(test_without_a_link_it_does_not_wait),
-	PAIR_TEST(test_queues_in_error_are_mended),
+	PAIR_TEST(test_a_receive_queue_in_error_is_mended),
+	PAIR_TEST(test_a_send_queue_in_error_is_mended),
 	PAIR_TEST(test_tries_need_no_health_watch),
 	PAIR_TEST(test_another_mac_is_announced),
 	PAIR_TEST(test_an_address_that_went_is_not_answered),
