@@ -116,7 +116,9 @@ print_head(struct perf_side *side)
 	side->info = (struct perf_test_info){
 		.device = side->end.device,
 		.requester = side->end.requests,
-		.responder = side->end.receives,
+		/* Of latency perftest's client tells what it sends with alone. */
+		.responder =
+			side->end.receives && (!side->end.requests || side->options->bidirectional),
 		.mtu = side->end.mtu,
 		.inline_size = side->end.inline_size,
 		.out_reads = side->end.out_reads,

@@ -72,20 +72,20 @@ class Running:
         line = command(*args, **how)
         self.prefix = next(word for word in line if word.startswith("--file-prefix=")).partition("=")[2]
         self.terminal, stderr = pty.openpty() if terminal else (None, subprocess.PIPE)
-        self.shown = b""
+        self.said = self.shown = b""  # on stdout, on the terminal
         self.process = subprocess.Popen([*within, *line], stdout=subprocess.PIPE, stderr=stderr,
                                         text=True, start_new_session=True)
         if terminal:
             os.close(stderr)
 
     def wait_for(self, text):
-        """Until a line of stdout has it."""
-        seen = ""
-        for line in self.process.stdout:
-            seen += line
-            if text in line:
-                return seen
-        raise AssertionError(f"no {text!r} in {seen}\n{self.process.stderr.read()}")
+        """Until a line of stdout has it. What is behind that line is left to communicate(), which knows of no buffer here."""
+        while text.encode() not in self.said or not self.said.endswith(b"\n"):
+            more = os.read(self.process.stdout.fileno(), 1)
+            if not more:
+                err = self.shown if self.terminal is not None else self.process.stderr.read()
+                raise AssertionError(f"no {text!r} in {self.said}\n{err}")
+            self.said += more
 
     def _look(self):
         """@return Whether the terminal is still there."""
@@ -110,7 +110,7 @@ class Running:
             while self._look():
                 pass
             err = re.sub(r"[^\r\n]*\r\033\[K", "", self.shown.decode()).replace("\r\n", "\n")
-        return Done(self.process.returncode, out, err)
+        return Done(self.process.returncode, self.said.decode() + out, err)
 
     def left(self):
         """What EAL's folder of the process still has."""
