@@ -22,6 +22,9 @@
 #define PORT_DEFAULT 18515 /* perftest's, and that of ibv_*_pingpong */
 #define JSON_DEFAULT "perftest_out.json"
 
+#define WARM_UP_MAX   128u /* messages of a queue pair */
+#define WARM_UP_BYTES (1u << 20)
+
 /* ---- Words ---- */
 
 static const char *const ops[] = {
@@ -398,4 +401,14 @@ perf_options_parse(struct perf_options *options, int argc, char **argv)
 		return rc;
 	perf_options_default(options);
 	return perf_options_check(options);
+}
+
+uint32_t
+perf_warm_up_iters(const struct perf_options *o, uint32_t size)
+{
+	uint32_t n = RTE_MIN(WARM_UP_BYTES / size, WARM_UP_MAX);
+
+	if (perf_op_receives(o->op))
+		n = RTE_MIN(n, o->use_srq ? o->rx_depth / o->qps : o->rx_depth);
+	return RTE_MAX(n / o->post_list, 1u) * o->post_list;
 }

@@ -18,8 +18,6 @@
 #define CQ_MOD		100
 #define CQ_MOD_SIZE_MAX 8192  /* of larger messages each one completes */
 #define RX_LOSSY_MAX	16000 /* receives of UC and UD: they lose what finds none */
-#define WARM_UP_MAX	128u  /* messages of a queue pair */
-#define WARM_UP_BYTES	(1u << 20)
 
 /* ibv_*_pingpong's. */
 #define PINGPONG_SIZE	  4096
@@ -108,16 +106,6 @@ perf_options_default(struct perf_options *o)
 		o->iters = 0;
 	default_depths(o);
 	default_cq_mod(o);
-}
-
-uint32_t
-perf_warm_up_iters(const struct perf_options *o, uint32_t size)
-{
-	uint32_t n = RTE_MIN(WARM_UP_BYTES / size, WARM_UP_MAX);
-
-	if (perf_op_receives(o->op))
-		n = RTE_MIN(n, o->use_srq ? o->rx_depth / o->qps : o->rx_depth);
-	return RTE_MAX(n / o->post_list, 1u) * o->post_list;
 }
 
 /* ---- What does not go together ---- */

@@ -40,7 +40,7 @@ extern "C" {
 /** How an operation or a command ended. */
 enum rdmo_status {
 	RDMO_STATUS_OK,	     /**< done, and visible to who reads the target's memory */
-	RDMO_STATUS_OP,	     /**< there is no such operation or command */
+	RDMO_STATUS_OP,	     /**< an operation or command that is unknown */
 	RDMO_STATUS_VERSION, /**< another version than RDMO_VERSION */
 	RDMO_STATUS_CLIENT,  /**< no such target, or not this connection's */
 	RDMO_STATUS_KEY,     /**< the key or secret is unknown, or not for this receive queue */
