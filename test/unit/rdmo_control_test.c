@@ -9,12 +9,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "main.h"
+#include "rdmo_bytes.h"
 #include "rdmo/control.h"
 
 #define TAG UINT64_C(0x0102030405060708)
@@ -70,19 +70,6 @@ static const struct rdmo_mr_reg region = {
 	.packed_rkey_len = RTE_LE64(99),
 	.packed_memh_len = RTE_LE64(99),
 };
-
-static uint32_t
-bytes_of(const char *hex, uint8_t *bytes)
-{
-	uint32_t count = 0;
-	char two[3] = { 0 };
-
-	for (; *hex != '\0'; hex += 2) {
-		memcpy(two, hex, 2);
-		bytes[count++] = (uint8_t)strtoul(two, NULL, 16);
-	}
-	return count;
-}
 
 /* All of it at once, or what the stream takes of it: why it is broken. `stream` is at its start. */
 static enum rdmo_reason

@@ -252,7 +252,7 @@ test_nothing_is_found_behind_the_tail(void **state)
 	assert_int_equal(rdmo_record_find(&view, found.next, &found), 0);
 }
 
-/* Each bit of a record, and of a PAD's header: damaged, and where. What is behind the payload is nobody's. */
+/* Each bit of a record, and of a PAD's header: damaged, and where. No record owns what is behind the payload. */
 static void
 test_each_flipped_bit_is_found(void **state)
 {
