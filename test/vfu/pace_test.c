@@ -137,21 +137,25 @@ until_answered(struct fixture *f, uint64_t *longest)
 	return sum;
 }
 
-/* @return the longest look at one of two messages, by which the server knows. */
+/* @return the processor time of a look at one that is long: the least of some in a row, as a single one may be so by chance. */
 static uint64_t
 make_heavy(struct fixture *f, struct weight *weight, int fd, uint16_t command, const void *payload,
 	   size_t length)
 {
-	uint64_t longest = 0;
+	uint64_t least = 0, longest;
 
 	weight_begin(weight);
-	while (longest < VFU_PACE_UNIT_NS + VFU_PACE_UNIT_NS / 2) {
+	while (least < VFU_PACE_UNIT_NS + VFU_PACE_UNIT_NS / 2) {
 		weight_add(weight, fd);
-		longest = 0;
-		send_command(f, command, payload, length);
-		until_answered(f, &longest);
+		least = UINT64_MAX;
+		for (unsigned int i = 0; i < MESSAGES; i++) {
+			longest = 0;
+			send_command(f, command, payload, length);
+			until_answered(f, &longest);
+			least = longest < least ? longest : least;
+		}
 	}
-	return longest;
+	return least;
 }
 
 static void

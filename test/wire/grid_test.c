@@ -535,7 +535,8 @@ traces(void)
 static void
 test_everything_arrives(void **unused)
 {
-	struct path path = { .told = true, .conf = { .mtu = RDMAPMD_MTU_512, .timeout = 13 } };
+	struct path path = { .told = true,
+			     .conf = { .mtu = RDMAPMD_MTU_512, .timeout = RDMA_TIMEOUT - 1 } };
 	struct message messages[SLOTS];
 	struct rdma_answer there;
 	uint32_t i = 0;
