@@ -293,10 +293,17 @@ static bool
 arrives(struct rdma_end *end, const struct rdma_order *order)
 {
 	unsigned int ms = end->qp->qp_type == RDMAPMD_QPT_UC ? WAIT_MS : 0;
+	bool has;
 
 	while (expected_psn(end) != order->psn && ms-- > 0)
 		rte_delay_us_sleep(1000);
-	return rdma_end_has(end, RDMA_TO + order->slot, order->length, order->pieces, order->seed);
+	has = rdma_end_has(end, RDMA_TO + order->slot, order->length, order->pieces, order->seed);
+	/*
+	 * What is written there next comes behind this look, as whoever writes waits for the answer. ThreadSanitizer sees nothing
+	 * of that; of a command it sees that the device executes it later.
+	 */
+	expected_psn(end);
+	return has;
 }
 
 static enum rdmapmd_event_type
