@@ -72,6 +72,7 @@ recovery_run(void *arg)
 	uint16_t queue_id;
 	int rc;
 
+	rnic_owner_enter(recovery);
 	if (atomic_load_explicit(recovery->state, memory_order_acquire) != RNIC_QUEUE_ERROR)
 		return;
 	wake = recovery->wake;
@@ -99,8 +100,11 @@ recovery_run(void *arg)
 static void
 recovery_request(struct rnic_recovery *recovery)
 {
-	int rc = rte_eal_alarm_set(1, recovery_run, recovery);
+	int rc;
 
+	/* Of what the alarm finds here nothing is seen by ThreadSanitizer that EAL's lock has put in order. */
+	rnic_owner_leave(recovery);
+	rc = rte_eal_alarm_set(1, recovery_run, recovery);
 	if (rc != 0 && !recovery->unasked)
 		RNIC_LOG(ERR, recovery->dev,
 			 "%s queue %u: no alarm for its recovery: %s; tried again with each burst",
