@@ -63,13 +63,13 @@ enum rdmapmd_device_cap_flags {
 };
 
 /**
- * What a device's queues can do to frames: bits of raw_packet_caps. The values are those of enum ibv_raw_packet_caps. They tell
- * of the device: RAW_PACKET queue pairs of this version ask for none of it (rdmapmd_qp.h).
+ * What RAW_PACKET queue pairs can have done to frames: bits of raw_packet_caps. The values are those of enum ibv_raw_packet_caps.
+ * Those of this version cannot ask for any of it (rdmapmd_qp.h), so that no device reports one, whatever its queues can do.
  */
 enum rdmapmd_raw_packet_caps {
 	RDMAPMD_RAW_PACKET_CAP_CVLAN_STRIPPING = 1 << 0, /**< take VLAN tags out */
 	RDMAPMD_RAW_PACKET_CAP_SCATTER_FCS = 1 << 1,	 /**< deliver the FCS */
-	/** compute and check IP's, TCP's, UDP's checksums; no device reports it: RAW_PACKET queue pairs leave them to the program */
+	/** compute and check IP's, TCP's, UDP's checksums */
 	RDMAPMD_RAW_PACKET_CAP_IP_CSUM = 1 << 2,
 };
 
@@ -108,7 +108,7 @@ struct rdmapmd_device_attr {
 	/** completion vectors, one interrupt each, at least 1; comp_vector of a CQ is below it */
 	uint32_t num_comp_vectors;
 	uint32_t device_cap_flags; /**< enum rdmapmd_device_cap_flags */
-	uint32_t raw_packet_caps;  /**< enum rdmapmd_raw_packet_caps */
+	uint32_t raw_packet_caps;  /**< enum rdmapmd_raw_packet_caps: 0 in this version */
 	uint32_t max_res_rd_atom;  /**< outstanding READs and atomics of all QPs, as responder */
 	uint32_t max_mw;	   /**< memory windows; 0: not supported */
 	/** address handles; each takes memory of the process alone. 0: no datagrams */

@@ -24,10 +24,12 @@ test_what_the_device_has_beyond_queue_pairs(void **state)
 	assert_int_equal(rdmapmd_device_query(world->context, &attr), 0);
 	assert_int_equal(attr.device_cap_flags, ALWAYS | WINDOWS | RDMAPMD_DEVICE_BAD_QKEY_CNTR |
 							RDMAPMD_DEVICE_BLOCK_MULTICAST_LOOPBACK);
-	/* Checksums are the application's, whatever the device could do about them. */
+	/* Checksums and tags are the application's, whatever the device could do about them. */
 	assert_int_equal(
 		rnic_ethernet_cap_get(&world->dev->caps.ethernet, RNIC_ETHERNET_CAP_CSUM_CAP), 1);
-	assert_int_equal(attr.raw_packet_caps, RDMAPMD_RAW_PACKET_CAP_CVLAN_STRIPPING);
+	assert_int_equal(
+		rnic_ethernet_cap_get(&world->dev->caps.ethernet, RNIC_ETHERNET_CAP_VLAN_CAP), 1);
+	assert_int_equal(attr.raw_packet_caps, 0);
 	assert_int_equal(attr.max_mw, attr.max_mr);
 	assert_int_equal(attr.max_ah, INT32_MAX);
 	assert_int_equal(attr.max_mcast_grp, 4096);
@@ -74,7 +76,7 @@ test_what_a_device_lacks(void **state)
 	assert_int_equal(rdmapmd_device_query(context, &attr), 0);
 	assert_int_equal(attr.device_cap_flags,
 			 (ALWAYS & ~RDMAPMD_DEVICE_SYS_IMAGE_GUID) | RDMAPMD_DEVICE_BAD_PKEY_CNTR);
-	assert_int_equal(attr.raw_packet_caps, RDMAPMD_RAW_PACKET_CAP_SCATTER_FCS);
+	assert_int_equal(attr.raw_packet_caps, 0);
 	assert_int_equal(attr.max_mw, 0);
 	assert_int_equal(attr.max_ah, 0);
 	assert_int_equal(attr.max_mcast_grp, 0);

@@ -247,20 +247,6 @@ cap_flags(const struct rnic_dev *dev)
 	return flags;
 }
 
-/* Not what no queue pair makes use of by request and completion: checksums. */
-static uint32_t
-raw_packet_caps(const struct rnic_dev *dev)
-{
-	const struct rnic_ethernet_cap *cap = &dev->caps.ethernet;
-	uint32_t caps = 0;
-
-	if (rnic_ethernet_cap_get(cap, RNIC_ETHERNET_CAP_VLAN_CAP))
-		caps |= RDMAPMD_RAW_PACKET_CAP_CVLAN_STRIPPING;
-	if (rnic_ethernet_cap_get(cap, RNIC_ETHERNET_CAP_SCATTER_FCS))
-		caps |= RDMAPMD_RAW_PACKET_CAP_SCATTER_FCS;
-	return caps;
-}
-
 /* Of the free running clock, in the completions of queue pairs and of RAW_PACKET's queues. */
 static bool
 has_timestamps(const struct rnic_dev *dev)
@@ -292,7 +278,6 @@ device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 		.max_mr = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_MKEY),
 		.num_comp_vectors = dev->rdma->vector_count,
 		.device_cap_flags = cap_flags(dev),
-		.raw_packet_caps = raw_packet_caps(dev),
 		.hca_core_clock =
 			(uint32_t)rnic_general_cap(dev, RNIC_GENERAL_CAP_DEVICE_FREQUENCY_KHZ),
 		.atomic_cap = atomic_cap(dev),
