@@ -204,13 +204,17 @@ bool
 rnic_neigh_queues_send(struct rnic_neigh_queues *queues, const uint8_t *frame, uint32_t bytes)
 {
 	struct rnic_sq *sq = &queues->sq;
-	uint8_t *buffer = send_buffer(queues, sq->producer);
-	uint8_t *wqe = sq->ring + (size_t)(sq->producer & sq->mask) * RNIC_WQEBB_BYTES;
-	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)wqe;
-	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(ctrl + 1);
+	struct rnic_wqe_ctrl *ctrl;
+	struct rnic_wqe_eth *eth;
+	uint8_t *buffer, *wqe;
 
+	/* While they are broken, the index is the recovery's, which does not hold the caller's lock. */
 	if (queues->broken || (uint16_t)(sq->producer - queues->sq_tail) >= SENDS)
 		return false;
+	buffer = send_buffer(queues, sq->producer);
+	wqe = sq->ring + (size_t)(sq->producer & sq->mask) * RNIC_WQEBB_BYTES;
+	ctrl = (struct rnic_wqe_ctrl *)wqe;
+	eth = (struct rnic_wqe_eth *)(ctrl + 1);
 	memcpy(buffer, frame, bytes);
 	memset(wqe, 0, RNIC_WQEBB_BYTES);
 	ctrl->opmod_idx_opcode =
