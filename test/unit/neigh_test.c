@@ -9,6 +9,7 @@
 
 #include <rte_memory.h>
 
+#include "base/clock.h"
 #include "bringup.h"
 #include "core/cmd.h"
 #include "core/control.h"
@@ -152,6 +153,49 @@ test_a_send_queue_in_error_is_mended(void **state)
 	(void)state;
 	assert_finds(left, four2, right->mac);
 	assert_int_equal(rnic_sq_set_state(left, &sq, RNIC_WQ_STATE_ERR), 0);
+	assert_finds(left, six2, right->mac);
+}
+
+/* But not as fast. */
+static void
+test_queues_are_mended_as_often_as_they_break(void **state)
+{
+	struct rnic_rq rq;
+	uint64_t start;
+	unsigned int i;
+
+	(void)state;
+	assert_finds(left, four2, right->mac);
+	rq = receive_queue(right);
+	start = rnic_now_us();
+	for (i = 0; i < 20; i++) {
+		assert_int_equal(rnic_rq_set_state(right, &rq, RNIC_WQ_STATE_ERR), 0);
+		assert_true(UNIT_COMES(receives(right, &rq)));
+	}
+	assert_true(rnic_now_us() - start >= 19 * 50000);
+	assert_finds(left, six2, right->mac);
+}
+
+/* It is said, and tried again once a second. */
+static void
+test_queues_that_are_not_mended_are_tried_again(void **state)
+{
+	const uint64_t start = rnic_now_us();
+	struct rnic_rq rq;
+	unsigned int tries;
+
+	(void)state;
+	assert_finds(left, four2, right->mac);
+	rq = receive_queue(right);
+	unit_listen(RTE_LOG_ERR);
+	unit_refuse(right, RNIC_CMD_MODIFY_SQ, RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(rnic_rq_set_state(right, &rq, RNIC_WQ_STATE_ERR), 0);
+	assert_true(UNIT_COMES(unit_said("their queues failed, and are not recovered") > 0));
+	rte_delay_us_sleep(200000);
+	tries = unit_said("MODIFY_SQ");
+	assert_in_range(tries, 1, 2 + (rnic_now_us() - start) / 1000000);
+	unit_refuse_nothing(right);
+	assert_true(UNIT_COMES(receives(right, &rq)));
 	assert_finds(left, six2, right->mac);
 }
 
@@ -322,6 +366,8 @@ static const struct CMUnitTest tests[] = {
 	PAIR_TEST(test_without_a_link_it_does_not_wait),
 	PAIR_TEST(test_a_receive_queue_in_error_is_mended),
 	PAIR_TEST(test_a_send_queue_in_error_is_mended),
+	PAIR_TEST(test_queues_are_mended_as_often_as_they_break),
+	PAIR_TEST(test_queues_that_are_not_mended_are_tried_again),
 	PAIR_TEST(test_tries_need_no_health_watch),
 	PAIR_TEST(test_another_mac_is_announced),
 	PAIR_TEST(test_an_address_that_went_is_not_answered),

@@ -30,7 +30,9 @@
 #include "rdmapmd_ah.h"
 #include "steering/neigh_rules.h"
 
-#define RECOVERIES_MAX 16 /* of its queues: what breaks them so often is not mended by one more */
+/* From a recovery of its queues to the next one, if they break at once again; or if it failed. */
+#define RECOVERED_US 50000
+#define REFUSED_US   1000000
 
 enum condition {
 	CONDITION_NONE, /* nobody has needed it yet */
@@ -55,8 +57,8 @@ struct rnic_neigh {
 	struct rnic_neigh_table *table;
 	struct rnic_neigh_queues queues;
 	const struct rnic_eq *eq;
-	uint32_t eqn; /* that the CQ names */
-	unsigned int recoveries;
+	uint32_t eqn;	      /* that the CQ names */
+	uint64_t recovery_us; /* its queues are not recovered before that, by rnic_now_us() */
 	uint8_t mac[6];
 	uint32_t own_count, own_max;
 	struct own own[];
@@ -227,9 +229,9 @@ rnic_neigh_on_completion(struct rnic_dev *dev, uint32_t cqn)
 }
 
 static bool
-is_broken(const struct rnic_neigh *neigh)
+may_recover(const struct rnic_neigh *neigh)
 {
-	return neigh->queues.broken && neigh->recoveries < RECOVERIES_MAX;
+	return neigh->queues.broken && rnic_now_us() >= neigh->recovery_us;
 }
 
 /* Somebody is asked, the queues wait to be recovered, or their events go to a queue that takes no more. */
@@ -242,7 +244,7 @@ wants_look(struct rnic_dev *dev)
 	if (neigh == NULL || !is_up(neigh))
 		return false;
 	pthread_mutex_lock(&neigh->lock);
-	wants = is_up(neigh) && (rnic_neigh_table_busy(neigh->table) || is_broken(neigh) ||
+	wants = is_up(neigh) && (rnic_neigh_table_busy(neigh->table) || neigh->queues.broken ||
 				 neigh->eqn != rnic_eq_number(neigh->eq));
 	pthread_mutex_unlock(&neigh->lock);
 	return wants;
@@ -254,16 +256,25 @@ recover(struct rnic_dev *dev)
 {
 	struct rnic_neigh *neigh = dev->neigh;
 	bool broken;
+	int rc;
 
 	if (pthread_mutex_trylock(&neigh->setup_lock) != 0)
 		return;
 	pthread_mutex_lock(&neigh->lock);
-	broken = is_up(neigh) && is_broken(neigh);
-	neigh->recoveries += broken;
+	broken = is_up(neigh) && may_recover(neigh);
 	pthread_mutex_unlock(&neigh->lock);
-	if (broken && rnic_neigh_queues_recover(dev, &neigh->queues) == 0) {
+	if (broken) {
+		rc = rnic_neigh_queues_recover(dev, &neigh->queues);
+		if (rc != 0)
+			RNIC_LOG_REPEATED(
+				ERR, dev,
+				"neighbours are not resolved, nor answered: their queues "
+				"failed, and are not recovered (%s); tried again each second",
+				strerror(-rc));
 		pthread_mutex_lock(&neigh->lock);
-		rnic_neigh_queues_restart(&neigh->queues);
+		neigh->recovery_us = rnic_now_us() + (rc == 0 ? RECOVERED_US : REFUSED_US);
+		if (rc == 0)
+			rnic_neigh_queues_restart(&neigh->queues);
 		pthread_mutex_unlock(&neigh->lock);
 	}
 	pthread_mutex_unlock(&neigh->setup_lock);
@@ -278,7 +289,7 @@ look(struct rnic_dev *dev)
 
 	pthread_mutex_lock(&neigh->lock);
 	news = serve(neigh);
-	broken = is_up(neigh) && is_broken(neigh);
+	broken = is_up(neigh) && may_recover(neigh);
 	pthread_mutex_unlock(&neigh->lock);
 	if (news & RNIC_NEIGH_EVENT)
 		neigh->above->news(dev);
