@@ -97,6 +97,18 @@ rdmo_mr_dereg_write(void *buffer, uint64_t tag, uint64_t rkey)
 }
 
 uint32_t
+rdmo_hello_write(void *buffer, uint64_t tag, const uint8_t *secret, const struct rdmo_addr *addr)
+{
+	struct rdmo_hello *body = cmd_begin(buffer, RDMO_CMD_HELLO, tag, RDMO_STATUS_OK,
+					    sizeof(*body) + sizeof(*addr));
+
+	memcpy(body->secret, secret, sizeof(body->secret));
+	body->addr_len = rte_cpu_to_le_64(sizeof(*addr));
+	memcpy(body + 1, addr, sizeof(*addr));
+	return cmd_bytes(buffer);
+}
+
+uint32_t
 rdmo_refused_write(void *buffer, uint8_t kind, uint64_t tag, enum rdmo_status status)
 {
 	cmd_begin(buffer, kind | RDMO_CMD_NOTIFY, tag, status, 0);
@@ -110,6 +122,18 @@ rdmo_client_init_done_write(void *buffer, uint64_t tag, const struct rdmo_addr *
 		cmd_begin(buffer, RDMO_CMD_CLIENT_INIT | RDMO_CMD_NOTIFY, tag, RDMO_STATUS_OK,
 			  sizeof(*body) + sizeof(*addr));
 
+	body->addr_len = rte_cpu_to_le_64(sizeof(*addr));
+	memcpy(body + 1, addr, sizeof(*addr));
+	return cmd_bytes(buffer);
+}
+
+uint32_t
+rdmo_hello_done_write(void *buffer, uint64_t tag, uint64_t session, const struct rdmo_addr *addr)
+{
+	struct rdmo_hello_done *body = cmd_begin(buffer, RDMO_CMD_HELLO | RDMO_CMD_NOTIFY, tag,
+						 RDMO_STATUS_OK, sizeof(*body) + sizeof(*addr));
+
+	body->session = rte_cpu_to_le_64(session);
 	body->addr_len = rte_cpu_to_le_64(sizeof(*addr));
 	memcpy(body + 1, addr, sizeof(*addr));
 	return cmd_bytes(buffer);
@@ -226,6 +250,17 @@ rq_create_check(struct rdmo_command *command, uint32_t length)
 	return addr_check(command->addr);
 }
 
+static enum rdmo_status
+hello_check(struct rdmo_command *command, uint32_t length)
+{
+	if (length != sizeof(struct rdmo_hello) + sizeof(struct rdmo_addr) ||
+	    command->hello->addr_len != rte_cpu_to_le_64(sizeof(struct rdmo_addr)))
+		return RDMO_STATUS_LENGTH;
+	/* Who has no receives cannot be answered. */
+	command->addr = (const void *)(command->hello + 1);
+	return command->addr->credits != 0 ? addr_check(command->addr) : RDMO_STATUS_BOUNDS;
+}
+
 /* The byte strings, of which `bytes` came. */
 static enum rdmo_status
 packed_check(struct rdmo_command *command, uint64_t bytes)
@@ -278,6 +313,7 @@ rdmo_command_read(const struct rdmo_stream *stream, struct rdmo_command *command
 	case RDMO_CMD_CLIENT_INIT: command->status = client_init_check(command, length); break;
 	case RDMO_CMD_RQ_CREATE: command->status = rq_create_check(command, length); break;
 	case RDMO_CMD_MR_REG: command->status = mr_reg_check(command, length); break;
+	case RDMO_CMD_HELLO: command->status = hello_check(command, length); break;
 	case RDMO_CMD_RQ_DESTROY:
 	case RDMO_CMD_MR_DEREG:
 		if (length != sizeof(struct rdmo_mr))
@@ -287,28 +323,39 @@ rdmo_command_read(const struct rdmo_stream *stream, struct rdmo_command *command
 	}
 }
 
+/* The worker's address, with its length before it. */
+static enum rdmo_reason
+done_addr_read(struct rdmo_notification *notification, const rte_le64_t *addr_len, uint32_t length)
+{
+	notification->addr = (const void *)(addr_len + 1);
+	if (length != sizeof(*addr_len) + sizeof(*notification->addr))
+		return RDMO_REASON_LENGTH;
+	if (*addr_len != rte_cpu_to_le_64(sizeof(*notification->addr)) ||
+	    addr_check(notification->addr) != RDMO_STATUS_OK)
+		return RDMO_REASON_ANSWER;
+	return RDMO_REASON_NONE;
+}
+
 /* What is behind the header of a command that is done. */
 static enum rdmo_reason
 done_read(const struct rdmo_cmd *cmd, struct rdmo_notification *notification)
 {
 	const rte_le64_t *number = (const void *)(cmd + 1);
-	const uint32_t length = rte_le_to_cpu_32(cmd->length);
+	uint32_t length = rte_le_to_cpu_32(cmd->length);
 
 	if (notification->kind >= RDMO_CMDS)
 		return RDMO_REASON_KIND;
-	if (notification->kind != RDMO_CMD_CLIENT_INIT) {
-		if (length != sizeof(*number))
-			return RDMO_REASON_LENGTH;
-		notification->number = rte_le_to_cpu_64(*number);
-		return notification->number != 0 ? RDMO_REASON_NONE : RDMO_REASON_ANSWER;
-	}
-	notification->addr = (const void *)(number + 1);
-	if (length != sizeof(*number) + sizeof(*notification->addr))
+	if (notification->kind == RDMO_CMD_CLIENT_INIT)
+		return done_addr_read(notification, number, length);
+	if (length < sizeof(*number))
 		return RDMO_REASON_LENGTH;
-	if (*number != rte_cpu_to_le_64(sizeof(*notification->addr)) ||
-	    addr_check(notification->addr) != RDMO_STATUS_OK)
+	length -= (uint32_t)sizeof(*number);
+	notification->number = rte_le_to_cpu_64(*number);
+	if (notification->number == 0)
 		return RDMO_REASON_ANSWER;
-	return RDMO_REASON_NONE;
+	if (notification->kind == RDMO_CMD_HELLO)
+		return done_addr_read(notification, number + 1, length);
+	return length == 0 ? RDMO_REASON_NONE : RDMO_REASON_LENGTH;
 }
 
 enum rdmo_reason

@@ -280,7 +280,8 @@ enum rdmo_cmd_kind {
 	RDMO_CMD_RQ_DESTROY,  /**< disconnect what came in by it */
 	RDMO_CMD_MR_REG,      /**< offer memory to initiators */
 	RDMO_CMD_MR_DEREG,    /**< take it back */
-	RDMO_CMDS,	      /**< how many there are */
+	RDMO_CMD_HELLO, /**< an initiator's, its only one: let me in. The document has none: targets tell of initiators */
+	RDMO_CMDS, /**< how many there are */
 	/** Set in the kind of a notification, the answer to a command of that kind. The document: a type of its own */
 	RDMO_CMD_NOTIFY = 0x80
 };
@@ -364,6 +365,25 @@ struct rdmo_rq {
 	rte_le64_t rq_id; /**< the receive queue, not 0. The document: rq_id */
 };
 RDMO_SIZE(rdmo_rq, 8);
+
+/**
+ * RDMO_CMD_HELLO: an initiator's, on a stream of its own, whose end is the connection's end. struct rdmo_addr follows, the
+ * initiator's. The document has none.
+ */
+struct rdmo_hello {
+	uint8_t secret[RDMO_SECRET_BYTES]; /**< of the receive queue */
+	rte_le64_t addr_len;		   /**< 64 */
+};
+RDMO_SIZE(rdmo_hello, 24);
+RDMO_OFFSET(rdmo_hello, addr_len, 16);
+
+/** Its notification: the worker has connected its end. struct rdmo_addr follows, the worker's. */
+struct rdmo_hello_done {
+	rte_le64_t session;  /**< of the connection's messages: random, not 0 */
+	rte_le64_t addr_len; /**< 64 */
+};
+RDMO_SIZE(rdmo_hello_done, 16);
+RDMO_OFFSET(rdmo_hello_done, addr_len, 8);
 
 /** What a key allows. The document: everything. */
 enum rdmo_right {

@@ -39,10 +39,18 @@ static const char mr_reg[] = "52444d430103000038000000000000000807060504030201"
 			     "b1000000000000000500000002000000c4c3c2c100000000";
 static const char mr_dereg[] = "52444d430104000008000000000000000807060504030201"
 			       "d8d7d6d5d4d3d2d1";
+static const char hello[] = "52444d4301050000580000000000000008070605040302011011121314151617"
+			    "18191a1b1c1d1e1f400000000000000000000000000000000000ffffc0000201"
+			    "020000000001000456341200efcdab0040000000001000000000000000000000"
+			    "00000000000000000000000000000000";
 static const char init_done[] = "52444d430180000048000000000000000807060504030201"
 				"400000000000000000000000000000000000ffffc00002010200000000010004"
 				"56341200efcdab00400000000010000000000000000000000000000000000000"
 				"0000000000000000";
+static const char hello_done[] = "52444d430185000050000000000000000807060504030201a8a7a6a5a4a3a2a1"
+				 "400000000000000000000000000000000000ffffc00002010200000000010004"
+				 "56341200efcdab00400000000010000000000000000000000000000000000000"
+				 "0000000000000000";
 static const char rq_done[] = "52444d430181000008000000000000000807060504030201"
 			      "b100000000000000";
 static const char mr_done[] = "52444d430183000008000000000000000807060504030201"
@@ -115,6 +123,8 @@ test_commands_are_written(void **state)
 	memset(b, 0xee, sizeof(b));
 	is_golden(mr_reg, b, rdmo_mr_reg_write(b, TAG, &region, 0xc1c2c3c4));
 	is_golden(mr_dereg, b, rdmo_mr_dereg_write(b, TAG, 0xd1d2d3d4d5d6d7d8));
+	memset(b, 0xee, sizeof(b));
+	is_golden(hello, b, rdmo_hello_write(b, TAG, secret, &address));
 }
 
 static void
@@ -125,6 +135,8 @@ test_notifications_are_written(void **state)
 	(void)state;
 	memset(b, 0xee, sizeof(b));
 	is_golden(init_done, b, rdmo_client_init_done_write(b, TAG, &address));
+	memset(b, 0xee, sizeof(b));
+	is_golden(hello_done, b, rdmo_hello_done_write(b, TAG, 0xa1a2a3a4a5a6a7a8, &address));
 	is_golden(rq_done, b, rdmo_done_write(b, RDMO_CMD_RQ_CREATE, TAG, 0xb1));
 	is_golden(mr_done, b, rdmo_done_write(b, RDMO_CMD_MR_REG, TAG, 0xd1d2d3d4d5d6d7d8));
 	is_golden(mr_refused, b, rdmo_refused_write(b, RDMO_CMD_MR_REG, TAG, RDMO_STATUS_FULL));
@@ -177,6 +189,10 @@ test_commands_are_read(void **state)
 	command_of(mr_dereg, &stream, &command);
 	assert_int_equal(command.kind, RDMO_CMD_MR_DEREG);
 	assert_int_equal(rte_le_to_cpu_64(command.mr->rkey), 0xd1d2d3d4d5d6d7d8);
+	command_of(hello, &stream, &command);
+	assert_int_equal(command.kind, RDMO_CMD_HELLO);
+	assert_memory_equal(command.hello->secret, secret, sizeof(secret));
+	assert_memory_equal(command.addr, &address, sizeof(address));
 }
 
 static enum rdmo_reason
@@ -203,6 +219,7 @@ test_notifications_are_read(void **state)
 		uint64_t number;
 	} expected[] = {
 		{ init_done, RDMO_CMD_CLIENT_INIT, RDMO_STATUS_OK, 0 },
+		{ hello_done, RDMO_CMD_HELLO, RDMO_STATUS_OK, 0xa1a2a3a4a5a6a7a8 },
 		{ rq_done, RDMO_CMD_RQ_CREATE, RDMO_STATUS_OK, 0xb1 },
 		{ mr_done, RDMO_CMD_MR_REG, RDMO_STATUS_OK, 0xd1d2d3d4d5d6d7d8 },
 		{ mr_refused, RDMO_CMD_MR_REG, RDMO_STATUS_FULL, 0 },
@@ -220,7 +237,7 @@ test_notifications_are_read(void **state)
 		assert_int_equal(n.status, expected[i].status);
 		assert_int_equal(n.number, expected[i].number);
 		assert_int_equal(n.tag, TAG);
-		if (i == 0)
+		if (i < 2)
 			assert_memory_equal(n.addr, &address, sizeof(address));
 		else
 			assert_null(n.addr);
@@ -236,7 +253,8 @@ test_notifications_are_read(void **state)
 /* ---- The stream ---- */
 
 static const char *const commands[] = { client_init, rq_create_addr, rq_create_secret,
-					rq_destroy,  mr_reg,	     mr_dereg };
+					rq_destroy,  mr_reg,	     mr_dereg,
+					hello };
 
 /* All commands behind one another, in pieces of every size: never more is wanted than one command has. */
 static void
@@ -397,6 +415,12 @@ static const struct row refused[] = {
 	{ rq_create_addr, 78, 2, 0, RDMO_STATUS_BOUNDS },
 	{ rq_create_secret, 24, 8, 64, RDMO_STATUS_LENGTH },
 	{ rq_create_secret, 35, 1, 0x80, RDMO_STATUS_NOTSUP },
+	{ hello, 40, 8, 0, RDMO_STATUS_LENGTH },
+	{ hello, 40, 8, 65, RDMO_STATUS_LENGTH },
+	{ hello, 70, 2, 0, RDMO_STATUS_BOUNDS }, /* MTU */
+	{ hello, 80, 4, 0, RDMO_STATUS_BOUNDS }, /* no receives */
+	{ hello, 84, 4, RDMO_RECEIVE_MIN_BYTES - 1, RDMO_STATUS_BOUNDS },
+	{ hello, 111, 1, 1, RDMO_STATUS_NOTSUP },
 	{ mr_reg, 32, 8, 0, RDMO_STATUS_BOUNDS },
 	{ mr_reg, 24, 8, UINT64_MAX - 0xffff, RDMO_STATUS_BOUNDS },
 	{ mr_reg, 24, 8, UINT64_MAX - 0x10000, RDMO_STATUS_OK },
@@ -533,8 +557,8 @@ test_a_secret_of_zeros_lets_nobody_in(void **state)
 
 static const struct row lies[] = {
 	{ rq_done, 5, 1, RDMO_CMD_RQ_CREATE, RDMO_REASON_KIND }, /* a command */
-	{ rq_done, 5, 1, 0x85, RDMO_REASON_KIND },
-	{ mr_refused, 5, 1, 0x85, RDMO_REASON_KIND },
+	{ rq_done, 5, 1, 0x86, RDMO_REASON_KIND },
+	{ mr_refused, 5, 1, 0x86, RDMO_REASON_KIND },
 	{ rq_done, 6, 1, RDMO_STATUS_KEY, RDMO_REASON_LENGTH },
 	{ rq_done, 6, 1, RDMO_STATUSES, RDMO_REASON_ANSWER },
 	{ mr_refused, 7, 1, 1, RDMO_REASON_ANSWER },
@@ -547,6 +571,11 @@ static const struct row lies[] = {
 	{ init_done, 54, 2, 0, RDMO_REASON_ANSWER }, /* MTU */
 	{ init_done, 95, 1, 1, RDMO_REASON_ANSWER },
 	{ init_done, 12, 1, 1, RDMO_REASON_RESERVED },
+	{ hello_done, 24, 8, 0, RDMO_REASON_ANSWER }, /* session */
+	{ hello_done, 32, 8, 65, RDMO_REASON_ANSWER },
+	{ hello_done, 62, 2, 0, RDMO_REASON_ANSWER },
+	{ hello_done, 5, 1, 0x81, RDMO_REASON_LENGTH },
+	{ rq_done, 5, 1, 0x85, RDMO_REASON_LENGTH },
 };
 
 static void

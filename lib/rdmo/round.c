@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <string.h>
+
+#include "round.h"
+
+/* ---- Failures that a FLUSH tells of ---- */
+
+static const struct rdmo_failure no_failure = { .seq = RDMO_NONE, .status = RDMO_STATUS_OK };
+
+void
+rdmo_flow_begin(struct rdmo_flow *flow, uint64_t id, uint64_t client, uint64_t rq_id)
+{
+	*flow = (struct rdmo_flow){
+		.id = id,
+		.client = client,
+		.rq_id = rq_id,
+		.others = no_failure,
+	};
+}
+
+/* In order of sequence numbers: what is there already is earlier. */
+static void
+failure_note(struct rdmo_flow *flow, const struct rdmo_result *result)
+{
+	const struct rdmo_failure failure = {
+		.key = result->key,
+		.seq = result->seq,
+		.status = result->status,
+	};
+
+	for (uint32_t i = 0; i < flow->failure_count; i++)
+		if (flow->failures[i].key == failure.key)
+			return;
+	if (flow->failure_count < RDMO_FAILURES)
+		flow->failures[flow->failure_count++] = failure;
+	else if (flow->others.seq == RDMO_NONE)
+		flow->others = failure;
+}
+
+/* The first one of a key, or of all keys, which is told now. Those without room are told with any key. */
+static struct rdmo_failure
+failure_take(struct rdmo_flow *flow, uint64_t key)
+{
+	struct rdmo_failure first = flow->others;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < flow->failure_count; i++) {
+		const struct rdmo_failure *failure = &flow->failures[i];
+
+		if (key != 0 && failure->key != key)
+			flow->failures[kept++] = *failure;
+		else if (failure->seq < first.seq)
+			first = *failure;
+	}
+	flow->failure_count = kept;
+	flow->others = no_failure;
+	return first;
+}
+
+/* ---- Checks ---- */
+
+/* A region that this key opens for the flow, for this; NULL: `status` is set. */
+static struct rdmo_region *
+region_for(const struct rdmo_map *regions, struct rdmo_flow *flow, uint64_t key, uint32_t right,
+	   enum rdmo_status *status)
+{
+	struct rdmo_region *region = rdmo_map_find(regions, key);
+
+	if (region == NULL || region->client != flow->client ||
+	    (region->rq_id != 0 && region->rq_id != flow->rq_id)) {
+		flow->wrong_keys++;
+		*status = RDMO_STATUS_KEY;
+		return NULL;
+	}
+	if ((region->rights & right) == 0) {
+		*status = RDMO_STATUS_RIGHTS;
+		return NULL;
+	}
+	return region;
+}
+
+/* Does it have these bytes? No sum that could wrap. */
+static bool
+region_has(const struct rdmo_region *region, uint64_t address, uint64_t bytes)
+{
+	return address >= region->va && address - region->va <= region->len &&
+	       bytes <= region->len - (address - region->va);
+}
+
+/* ---- Operations ---- */
+
+/* A queue's first append begins it, with what the tail holds; a queue has one tail. */
+static enum rdmo_status
+queue_begin(struct rdmo_region *data, uint64_t ptr_addr)
+{
+	rte_le64_t *word = (rte_le64_t *)(uintptr_t)ptr_addr;
+	uint64_t tail;
+
+	if (data->word != NULL)
+		return data->word == word ? RDMO_STATUS_OK : RDMO_STATUS_TAIL;
+	/* Partner: the target's store, before or after it has offered the memory. */
+	tail = rte_le_to_cpu_64(__atomic_load_n(word, __ATOMIC_ACQUIRE));
+	if (!region_has(data, tail, 0))
+		return RDMO_STATUS_TAIL;
+	data->word = word;
+	rdmo_queue_begin(&data->queue, data->va, data->len, tail);
+	return RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_request *request,
+       struct rdmo_result *result)
+{
+	const uint64_t ptr_addr = rte_le_to_cpu_64(request->append->ptr_addr);
+	const uint64_t ptr_key = rte_le_to_cpu_64(request->append->ptr_rkey);
+	struct rdmo_region *ptr, *data;
+	enum rdmo_status status;
+
+	result->key = rte_le_to_cpu_64(request->append->data_rkey);
+	ptr = region_for(regions, result->flow, ptr_key, RDMO_RIGHT_APPEND, &status);
+	if (ptr == NULL)
+		return status;
+	data = region_for(regions, result->flow, result->key, RDMO_RIGHT_APPEND, &status);
+	if (data == NULL)
+		return status;
+	if (!region_has(ptr, ptr_addr, sizeof(rte_le64_t)))
+		return RDMO_STATUS_BOUNDS;
+	status = queue_begin(data, ptr_addr);
+	if (status == RDMO_STATUS_OK)
+		status = rdmo_queue_reserve(&data->queue, request->bytes, &result->value);
+	if (status != RDMO_STATUS_OK)
+		return status;
+	if (request->bytes > 0)
+		memcpy((void *)(uintptr_t)result->value, request->payload, request->bytes);
+	result->queue = data;
+	if (!data->is_due && rdmo_tail_is_due(&data->queue.tail)) {
+		data->is_due = true;
+		round->queues[round->due++] = data;
+	}
+	return RDMO_STATUS_OK;
+}
+
+/* All pieces are checked before the first byte is written. */
+static enum rdmo_status
+scatter(const struct rdmo_map *regions, const struct rdmo_request *request,
+	struct rdmo_result *result)
+{
+	struct rdmo_pieces pieces = rdmo_pieces_of(request);
+	struct rdmo_region *region;
+	struct rdmo_piece piece;
+	enum rdmo_status status;
+
+	while (rdmo_pieces_next(&pieces, &piece)) {
+		result->key = piece.rkey;
+		region = region_for(regions, result->flow, piece.rkey, RDMO_RIGHT_WRITE, &status);
+		if (region == NULL)
+			return status;
+		if (!region_has(region, piece.addr, piece.len))
+			return RDMO_STATUS_BOUNDS;
+	}
+	pieces = rdmo_pieces_of(request);
+	while (rdmo_pieces_next(&pieces, &piece))
+		if (piece.len > 0)
+			memcpy((void *)(uintptr_t)piece.addr, piece.data, piece.len);
+	return RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+flush(const struct rdmo_map *regions, const struct rdmo_request *request,
+      struct rdmo_result *result)
+{
+	enum rdmo_status status = RDMO_STATUS_OK;
+
+	result->flush_id = rte_le_to_cpu_64(request->flush->flush_id);
+	result->key = rte_le_to_cpu_64(request->flush->key);
+	if (result->key != 0 &&
+	    region_for(regions, result->flow, result->key, RDMO_RIGHTS_ALL, &status) == NULL)
+		return status;
+	result->is_flushed = true;
+	return RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+execute(struct rdmo_round *round, const struct rdmo_map *regions,
+	const struct rdmo_request *request, struct rdmo_result *result)
+{
+	if (request->status != RDMO_STATUS_OK)
+		return request->status;
+	if (result->flow->is_lost)
+		return RDMO_STATUS_TARGET_LOST;
+	if (request->id != result->flow->id)
+		return RDMO_STATUS_CLIENT;
+	if ((request->flags & (RDMO_FLAG_PULL | RDMO_FLAG_NOTIFY)) != 0)
+		return RDMO_STATUS_NOTSUP;
+	switch (request->op_id) {
+	case RDMO_OP_APPEND: return append(round, regions, request, result);
+	case RDMO_OP_SCATTER: return scatter(regions, request, result);
+	default: return flush(regions, request, result);
+	}
+}
+
+void
+rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions, struct rdmo_flow *flow,
+		   const struct rdmo_request *request)
+{
+	struct rdmo_result *result = &round->results[round->count];
+
+	if ((request->flags & RDMO_FLAG_FENCE) != 0)
+		rdmo_round_settle(round);
+	*result = (struct rdmo_result){
+		.flow = flow,
+		.seq = request->seq,
+		.op_id = request->op_id,
+		.is_silent = request->op_id < RDMO_OPS && request->op_id != RDMO_OP_FLUSH &&
+			     (request->flags & RDMO_FLAG_SILENT) != 0,
+	};
+	result->status = execute(round, regions, request, result);
+	round->count++;
+}
+
+/* ---- The end of a round ---- */
+
+static void
+result_settle(struct rdmo_result *result)
+{
+	struct rdmo_failure failure;
+
+	if (result->queue != NULL && result->queue->queue.tail.stopped) {
+		result->status = RDMO_STATUS_TAIL;
+		result->value = 0;
+	}
+	if (result->status != RDMO_STATUS_OK && result->op_id != RDMO_OP_FLUSH) {
+		failure_note(result->flow, result);
+	} else if (result->is_flushed) {
+		failure = failure_take(result->flow, result->key);
+		result->status = failure.status;
+		result->value = failure.seq;
+	}
+}
+
+void
+rdmo_round_settle(struct rdmo_round *round)
+{
+	for (uint32_t i = 0; i < round->due; i++) {
+		rdmo_tail_publish(&round->queues[i]->queue.tail, round->queues[i]->word);
+		round->queues[i]->is_due = false;
+	}
+	round->due = 0;
+	for (; round->settled < round->count; round->settled++)
+		result_settle(&round->results[round->settled]);
+}

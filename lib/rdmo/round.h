@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Execution: operations are checked against the regions of their target, and done in its memory, of a target in this process. What
+ * connections and devices are is not known here.
+ *
+ * A round is some operations, of one connection after the other. Appends reserve and copy at once; the tails that they moved are
+ * published together when the round is settled, before any of its operations is answered. An operation with RDMO_FLAG_FENCE settles
+ * what is before it. What a round's results are is known when it is settled, not before: a tail that somebody else has moved
+ * makes failures of appends that had gone well.
+ *
+ * Threads: one at a time for a round, and for the regions and flows that it is given.
+ */
+#ifndef RDMO_ROUND_H
+#define RDMO_ROUND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "map.h"
+#include "message.h"
+#include "tail.h"
+
+/* Memory that a target offers. */
+struct rdmo_region {
+	uint64_t key;
+	uint64_t
+		client; /* whose it is: a number of the worker's, not the one that the target chose */
+	uint64_t rq_id;	  /* whose initiators may use it; 0: all of the target */
+	uint64_t va, len; /* in this process; the end does not wrap */
+	uint32_t rights;  /* enum rdmo_right */
+	/* As the bytes of a queue; not before the first append: */
+	rte_le64_t *word; /* its tail's; NULL: there was none */
+	bool is_due;	  /* the round is to publish it */
+	struct rdmo_queue queue;
+};
+
+/* Different keys of which a flow remembers failures one by one. */
+#define RDMO_FAILURES 16
+
+/* The first failure of operations by a key, since the last FLUSH that told of it. */
+struct rdmo_failure {
+	uint64_t key; /* 0: none is known, or there were too many */
+	uint64_t seq; /* RDMO_NONE: there was no failure */
+	enum rdmo_status status;
+};
+
+/* The operations of one connection. */
+struct rdmo_flow {
+	uint64_t id;	 /* what they must name the target by */
+	uint64_t client; /* struct rdmo_region's */
+	uint64_t rq_id;
+	bool is_lost;	     /* the target has gone */
+	uint32_t wrong_keys; /* so far */
+	uint32_t failure_count;
+	struct rdmo_failure failures[RDMO_FAILURES]; /* each of a key of its own */
+	struct rdmo_failure others;		     /* for which there was no room */
+};
+
+/* Begin: nothing has failed. */
+void rdmo_flow_begin(struct rdmo_flow *flow, uint64_t id, uint64_t client, uint64_t rq_id);
+
+/* Operations of a round at most. */
+#define RDMO_ROUND 64
+
+/* What an operation has come to, when the round is settled. */
+struct rdmo_result {
+	struct rdmo_flow *flow;
+	uint64_t seq;
+	uint64_t value;		   /* an answer's */
+	uint64_t flush_id;	   /* FLUSH */
+	uint64_t key;		   /* of the region, for FLUSH; 0: none */
+	struct rdmo_region *queue; /* whose tail it has moved */
+	uint32_t op_id;
+	enum rdmo_status status;
+	bool is_silent;	 /* no answer */
+	bool is_flushed; /* a FLUSH that was executed: status and value are the first failure's */
+};
+
+struct rdmo_round {
+	uint32_t count, settled;
+	uint32_t due; /* queues to be published */
+	struct rdmo_result results[RDMO_ROUND];
+	struct rdmo_region *queues[RDMO_ROUND];
+};
+
+static inline void
+rdmo_round_begin(struct rdmo_round *round)
+{
+	round->count = round->settled = round->due = 0;
+}
+
+/* Execute an operation; there are fewer than RDMO_ROUND. `regions`: by their keys. */
+void rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions,
+			struct rdmo_flow *flow, const struct rdmo_request *request);
+
+/* Publish what is due: all results are final then. */
+void rdmo_round_settle(struct rdmo_round *round);
+
+#endif

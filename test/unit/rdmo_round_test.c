@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Execution of operations in memory of this process: what each does, each refusal, what a refused one leaves as it was, what is
+ * published when, and what a FLUSH tells. Messages are written and read by message.c.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <rte_common.h>
+
+#include "main.h"
+#include "rdmo/round.h"
+
+#define ID     UINT64_C(0xa1)
+#define CLIENT UINT64_C(5)
+#define RQ     UINT64_C(9)
+#define QUEUE  1024
+#define ALL    RDMO_RIGHTS_ALL
+
+enum { PTR_KEY = 100, DATA_KEY, WRITE_KEY, READ_KEY, FOREIGN_KEY, OTHER_RQ_KEY, HERE_KEY };
+
+static struct {
+	rte_le64_t tail, other_tail;
+	uint8_t queue[QUEUE], memory[QUEUE];
+} target;
+
+static struct rdmo_map regions;
+static struct rdmo_region table[7];
+static struct rdmo_flow flow;
+static struct rdmo_round round_;
+static _Alignas(8) uint8_t message[8192];
+static struct rdmo_writer writer;
+static uint64_t next_seq;
+
+static void
+offer(uint32_t i, void *at, uint64_t len, uint32_t rights, uint64_t client, uint64_t rq_id)
+{
+	table[i] = (struct rdmo_region){
+		.key = PTR_KEY + i,
+		.client = client,
+		.rq_id = rq_id,
+		.va = (uintptr_t)at,
+		.len = len,
+		.rights = rights,
+	};
+	assert_int_equal(rdmo_map_put(&regions, table[i].key, &table[i]), 0);
+}
+
+static void
+begin_message(void)
+{
+	rdmo_writer_begin(&writer, message, sizeof(message), RDMO_MSG_REQUESTS, 1, next_seq);
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	memset(&target, 0xa5, sizeof(target));
+	target.tail = target.other_tail = rte_cpu_to_le_64((uintptr_t)target.queue);
+	assert_int_equal(rdmo_map_open(&regions, RTE_DIM(table)), 0);
+	offer(0, &target.tail, 16, RDMO_RIGHT_APPEND, CLIENT, 0);
+	offer(1, target.queue, QUEUE, RDMO_RIGHT_APPEND, CLIENT, RQ);
+	offer(2, target.memory, QUEUE, RDMO_RIGHT_WRITE, CLIENT, 0);
+	offer(3, target.memory, QUEUE, RDMO_RIGHT_READ, CLIENT, 0);
+	offer(4, target.memory, QUEUE, ALL, CLIENT + 1, 0);
+	offer(5, target.memory, QUEUE, ALL, CLIENT, RQ + 1);
+	offer(6, target.memory, QUEUE, ALL, CLIENT, RQ);
+	rdmo_flow_begin(&flow, ID, CLIENT, RQ);
+	rdmo_round_begin(&round_);
+	next_seq = 1;
+	begin_message();
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	rdmo_map_close(&regions);
+	return 0;
+}
+
+/* Execute what was written, in one round that is not settled. */
+static void
+run(void)
+{
+	struct rdmo_reader reader;
+	struct rdmo_request request;
+	const uint32_t bytes = rdmo_writer_end(&writer, 0);
+
+	assert_int_equal(rdmo_requests_open(&reader, message, bytes, 1), RDMO_REASON_NONE);
+	while (rdmo_requests_next(&reader, &request)) {
+		assert_int_equal(request.seq, next_seq);
+		rdmo_round_execute(&round_, &regions, &flow, &request);
+		next_seq++;
+	}
+	begin_message();
+}
+
+static void
+add_append(uint64_t id, uint32_t flags, const void *word, uint64_t ptr_key, uint64_t data_key,
+	   const void *payload, uint32_t bytes)
+{
+	const struct rdmo_append_hdr hdr = {
+		.ptr_addr = rte_cpu_to_le_64((uintptr_t)word),
+		.ptr_rkey = rte_cpu_to_le_64(ptr_key),
+		.data_rkey = rte_cpu_to_le_64(data_key),
+	};
+
+	assert_true(rdmo_writer_append(&writer, id, flags, &hdr, payload, bytes));
+}
+
+static void
+append_text(const char *text)
+{
+	add_append(ID, 0, &target.tail, PTR_KEY, DATA_KEY, text, (uint32_t)strlen(text));
+}
+
+static void
+add_flush(uint32_t flags, uint64_t key)
+{
+	const struct rdmo_flush_hdr hdr = {
+		.flush_id = rte_cpu_to_le_64(77),
+		.key = rte_cpu_to_le_64(key),
+	};
+
+	assert_true(rdmo_writer_flush(&writer, ID, flags, &hdr));
+}
+
+static uint64_t
+tail_at(void)
+{
+	return rte_le_to_cpu_64(target.tail) - (uintptr_t)target.queue;
+}
+
+static void
+expect(uint32_t i, enum rdmo_status status, uint64_t value)
+{
+	if (round_.results[i].status != status || round_.results[i].value != value)
+		fail_msg("result %u: status %u, value %#lx", i, round_.results[i].status,
+			 (unsigned long)round_.results[i].value);
+}
+
+/* ---- Appends ---- */
+
+static void
+test_appends_lie_behind_each_other_and_are_published_at_the_end(void **state)
+{
+	const uintptr_t at = (uintptr_t)target.queue;
+
+	(void)state;
+	append_text("one");
+	append_text("");
+	append_text("three");
+	run();
+	assert_int_equal(tail_at(), 0);
+	rdmo_round_settle(&round_);
+	assert_int_equal(tail_at(), 8);
+	assert_memory_equal(target.queue, "onethree\xa5", 9);
+	expect(0, RDMO_STATUS_OK, at);
+	expect(1, RDMO_STATUS_OK, at + 3);
+	expect(2, RDMO_STATUS_OK, at + 3);
+}
+
+static void
+test_a_fence_publishes_what_is_before_it(void **state)
+{
+	(void)state;
+	append_text("one");
+	add_flush(RDMO_FLAG_FENCE, 0);
+	append_text("two");
+	run();
+	assert_int_equal(tail_at(), 3);
+	rdmo_round_settle(&round_);
+	assert_int_equal(tail_at(), 6);
+}
+
+/* A refused append has moved no tail and written nothing, and the next one lies where it would have been. */
+static void
+test_what_appends_are_refused_for(void **state)
+{
+	static uint8_t large[QUEUE + 1];
+	const struct {
+		uint64_t id, ptr_key, data_key;
+		const void *word;
+		uint32_t flags, bytes;
+		enum rdmo_status status;
+	} rows[] = {
+		{ ID + 1, PTR_KEY, DATA_KEY, &target.tail, 0, 8, RDMO_STATUS_CLIENT },
+		{ ID, 99, DATA_KEY, &target.tail, 0, 8, RDMO_STATUS_KEY },
+		{ ID, PTR_KEY, 99, &target.tail, 0, 8, RDMO_STATUS_KEY },
+		{ ID, PTR_KEY, FOREIGN_KEY, &target.tail, 0, 8, RDMO_STATUS_KEY },
+		{ ID, PTR_KEY, OTHER_RQ_KEY, &target.tail, 0, 8, RDMO_STATUS_KEY },
+		{ ID, WRITE_KEY, DATA_KEY, &target.tail, 0, 8, RDMO_STATUS_RIGHTS },
+		{ ID, PTR_KEY, WRITE_KEY, &target.tail, 0, 8, RDMO_STATUS_RIGHTS },
+		{ ID, PTR_KEY, DATA_KEY, &target.tail + 2, 0, 8, RDMO_STATUS_BOUNDS },
+		{ ID, PTR_KEY, DATA_KEY, &target.tail - 1, 0, 8, RDMO_STATUS_BOUNDS },
+		{ ID, PTR_KEY, DATA_KEY, (void *)(uintptr_t)(UINT64_MAX - 15), 0, 8,
+		  RDMO_STATUS_BOUNDS },
+		{ ID, PTR_KEY, DATA_KEY, (uint8_t *)&target.tail + 4, 0, 8, RDMO_STATUS_BOUNDS },
+		{ ID, PTR_KEY, DATA_KEY, &target.tail, 0, QUEUE - 2, RDMO_STATUS_FULL },
+		{ ID, PTR_KEY, DATA_KEY, &target.other_tail, 0, 8, RDMO_STATUS_TAIL },
+		{ ID, PTR_KEY, HERE_KEY, &target.tail, 0, 8,
+		  RDMO_STATUS_TAIL }, /* in another region */
+		{ ID, PTR_KEY, DATA_KEY, &target.tail, RDMO_FLAG_NOTIFY, 8, RDMO_STATUS_NOTSUP },
+	};
+
+	(void)state;
+	append_text("one");
+	run();
+	rdmo_round_settle(&round_);
+	for (uint32_t i = 0; i < RTE_DIM(rows); i++) {
+		add_append(rows[i].id, rows[i].flags, rows[i].word, rows[i].ptr_key,
+			   rows[i].data_key, large, rows[i].bytes);
+		run();
+		rdmo_round_settle(&round_);
+		expect(1 + i, rows[i].status, 0);
+		assert_int_equal(tail_at(), 3);
+		assert_int_equal(target.queue[3], 0xa5);
+		assert_int_equal(target.memory[0], 0xa5);
+	}
+	append_text("two");
+	run();
+	rdmo_round_settle(&round_);
+	assert_memory_equal(target.queue, "onetwo\xa5", 7);
+	assert_int_equal(tail_at(), 6);
+}
+
+static void
+test_a_queue_takes_what_fits_to_its_last_byte(void **state)
+{
+	static uint8_t whole[QUEUE];
+
+	(void)state;
+	add_append(ID, 0, &target.tail, PTR_KEY, DATA_KEY, whole, QUEUE);
+	add_append(ID, 0, &target.tail, PTR_KEY, DATA_KEY, whole, 1);
+	run();
+	rdmo_round_settle(&round_);
+	expect(0, RDMO_STATUS_OK, (uintptr_t)target.queue);
+	expect(1, RDMO_STATUS_FULL, 0);
+	assert_int_equal(tail_at(), QUEUE);
+	assert_int_equal(target.memory[0], 0xa5);
+}
+
+/* A word that is no tail of this queue does not become it by being named first. */
+static void
+test_a_word_that_is_no_tail(void **state)
+{
+	(void)state;
+	target.other_tail = rte_cpu_to_le_64((uintptr_t)target.queue + QUEUE + 1);
+	add_append(ID, 0, &target.other_tail, PTR_KEY, DATA_KEY, "", 0);
+	append_text("one");
+	run();
+	rdmo_round_settle(&round_);
+	expect(0, RDMO_STATUS_TAIL, 0);
+	expect(1, RDMO_STATUS_OK, (uintptr_t)target.queue);
+	assert_int_equal(tail_at(), 3);
+}
+
+/* Somebody else moves the tail: none of the round has been appended, and nothing more is. */
+static void
+test_a_foreign_move_of_the_tail(void **state)
+{
+	(void)state;
+	append_text("one");
+	run();
+	rdmo_round_settle(&round_);
+	append_text("two");
+	append_text("six");
+	run();
+	target.tail = rte_cpu_to_le_64((uintptr_t)target.queue + 100);
+	rdmo_round_settle(&round_);
+	expect(0, RDMO_STATUS_OK, (uintptr_t)target.queue);
+	expect(1, RDMO_STATUS_TAIL, 0);
+	expect(2, RDMO_STATUS_TAIL, 0);
+	append_text("end");
+	add_flush(RDMO_FLAG_FENCE, 0);
+	run();
+	rdmo_round_settle(&round_);
+	expect(3, RDMO_STATUS_TAIL, 0);
+	expect(4, RDMO_STATUS_TAIL, 2);
+	assert_int_equal(tail_at(), 100);
+}
+
+/* ---- Scatter ---- */
+
+static void
+add_scatter(const struct rdmo_scatter_iov *iovs, const void *const *data, uint32_t count)
+{
+	assert_true(rdmo_writer_scatter(&writer, ID, 0, iovs, data, count));
+}
+
+static struct rdmo_scatter_iov
+piece(const void *at, uint64_t key, uint32_t len)
+{
+	return (struct rdmo_scatter_iov){
+		.addr = rte_cpu_to_le_64((uintptr_t)at),
+		.rkey = rte_cpu_to_le_64(key),
+		.len = rte_cpu_to_le_32(len),
+	};
+}
+
+static void
+test_a_scatter_writes_its_pieces(void **state)
+{
+	const struct rdmo_scatter_iov iovs[] = {
+		piece(target.memory + QUEUE - 3, WRITE_KEY, 3),
+		piece(target.memory + 1, HERE_KEY, 5),
+		piece(target.memory + QUEUE, WRITE_KEY, 0),
+	};
+	const void *const data[] = { "abc", "defgh", "" };
+
+	(void)state;
+	add_scatter(iovs, data, 3);
+	run();
+	assert_memory_equal(target.memory,
+			    "\xa5"
+			    "defgh\xa5",
+			    7);
+	assert_memory_equal(target.memory + QUEUE - 4,
+			    "\xa5"
+			    "abc",
+			    4);
+	expect(0, RDMO_STATUS_OK, 0);
+}
+
+/* The last piece is wrong: the first one is not written. */
+static void
+test_what_scatters_are_refused_for(void **state)
+{
+	const struct {
+		struct rdmo_scatter_iov iov;
+		enum rdmo_status status;
+	} rows[] = {
+		{ piece(target.memory, 99, 1), RDMO_STATUS_KEY },
+		{ piece(target.memory, FOREIGN_KEY, 1), RDMO_STATUS_KEY },
+		{ piece(target.memory, OTHER_RQ_KEY, 1), RDMO_STATUS_KEY },
+		{ piece(target.memory, READ_KEY, 1), RDMO_STATUS_RIGHTS },
+		{ piece(target.queue, DATA_KEY, 1), RDMO_STATUS_RIGHTS },
+		{ piece(target.memory - 1, WRITE_KEY, 1), RDMO_STATUS_BOUNDS },
+		{ piece(target.memory + QUEUE, WRITE_KEY, 1), RDMO_STATUS_BOUNDS },
+		{ piece(target.memory + QUEUE - 7, WRITE_KEY, 8), RDMO_STATUS_BOUNDS },
+		{ piece(target.memory + QUEUE + 1, WRITE_KEY, 0), RDMO_STATUS_BOUNDS },
+	};
+	const void *const data[] = { "abc", "12345678" };
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(rows); i++) {
+		const struct rdmo_scatter_iov iovs[] = { piece(target.memory, WRITE_KEY, 3),
+							 rows[i].iov };
+
+		add_scatter(iovs, data, 2);
+		run();
+		expect(i, rows[i].status, 0);
+	}
+	for (uint32_t i = 0; i < QUEUE; i++)
+		assert_int_equal(target.memory[i] & target.queue[i], 0xa5);
+}
+
+/* ---- Flush ---- */
+
+static void
+test_a_flush_tells_of_the_first_failure_once(void **state)
+{
+	const struct rdmo_scatter_iov iov = piece(target.memory, READ_KEY, 1);
+	const void *const data[] = { "a" };
+
+	(void)state;
+	add_flush(0, 0);
+	append_text("one");
+	add_scatter(&iov, data, 1); /* 3: RIGHTS, READ_KEY */
+	add_append(ID, RDMO_FLAG_SILENT, &target.tail, PTR_KEY, 99, "", 0); /* 4: KEY, 99 */
+	add_scatter(&iov, data, 1);					    /* 5 */
+	add_flush(0, DATA_KEY);
+	add_flush(0, READ_KEY);
+	add_flush(0, READ_KEY);
+	add_flush(0, 0);
+	add_flush(0, 0);
+	add_flush(0, 98);
+	run();
+	rdmo_round_settle(&round_);
+	expect(0, RDMO_STATUS_OK, RDMO_NONE);
+	assert_true(round_.results[0].is_flushed);
+	assert_int_equal(round_.results[0].flush_id, 77);
+	assert_true(round_.results[3].is_silent);
+	expect(5, RDMO_STATUS_OK, RDMO_NONE);
+	expect(6, RDMO_STATUS_RIGHTS, 3);
+	expect(7, RDMO_STATUS_OK, RDMO_NONE);
+	expect(8, RDMO_STATUS_KEY, 4);
+	expect(9, RDMO_STATUS_OK, RDMO_NONE);
+	expect(10, RDMO_STATUS_KEY, 0);
+	assert_false(round_.results[10].is_flushed);
+	assert_int_equal(flow.wrong_keys, 2);
+}
+
+/* Failures by more keys than there is room for are told by any FLUSH, rather than by none. */
+static void
+test_failures_without_room_are_told(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < RDMO_FAILURES + 2; i++)
+		add_append(ID, 0, &target.tail, PTR_KEY, 1000 + i, "", 0);
+	add_flush(0, DATA_KEY);
+	add_flush(0, DATA_KEY);
+	add_flush(0, 0);
+	run();
+	rdmo_round_settle(&round_);
+	expect(RDMO_FAILURES + 2, RDMO_STATUS_KEY, RDMO_FAILURES + 1);
+	expect(RDMO_FAILURES + 3, RDMO_STATUS_OK, RDMO_NONE);
+	expect(RDMO_FAILURES + 4, RDMO_STATUS_KEY, 1);
+}
+
+static void
+test_a_target_that_has_gone(void **state)
+{
+	(void)state;
+	flow.is_lost = true;
+	append_text("one");
+	add_flush(0, 0);
+	run();
+	rdmo_round_settle(&round_);
+	expect(0, RDMO_STATUS_TARGET_LOST, 0);
+	expect(1, RDMO_STATUS_TARGET_LOST, 0);
+	assert_int_equal(target.queue[0], 0xa5);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static const struct CMUnitTest tests[] = {
+	TEST(test_appends_lie_behind_each_other_and_are_published_at_the_end),
+	TEST(test_a_fence_publishes_what_is_before_it),
+	TEST(test_what_appends_are_refused_for),
+	TEST(test_a_queue_takes_what_fits_to_its_last_byte),
+	TEST(test_a_word_that_is_no_tail),
+	TEST(test_a_foreign_move_of_the_tail),
+	TEST(test_a_scatter_writes_its_pieces),
+	TEST(test_what_scatters_are_refused_for),
+	TEST(test_a_flush_tells_of_the_first_failure_once),
+	TEST(test_failures_without_room_are_told),
+	TEST(test_a_target_that_has_gone),
+};
+
+PLAIN_MAIN("rdmo-round", tests)
