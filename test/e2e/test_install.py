@@ -14,6 +14,7 @@ from e2e import examples
 
 SOURCE, BUILD = os.environ["RDMAPMD_SOURCE"], os.environ["RDMAPMD_BUILD"]
 ROOT = os.geteuid() == 0
+LIBRARIES = ("rdmapmd", "rdmo")
 # -Dsoftrnic=false has neither the daemon nor a device to run with.
 SOFTRNIC = os.path.exists(os.path.join(BUILD, "app", "softrnicd", "softrnicd"))
 # EAL refuses plugins below a folder that everybody may write to, and an ordinary user must be able to look into it.
@@ -96,12 +97,13 @@ def files_below(folder):
 
 
 def test_everything_is_installed_and_nothing_else(tree):
-    headers = {os.path.basename(path) for path in glob.glob(os.path.join(SOURCE, "lib", "rdmapmd", "rdmapmd*.h"))}
-    with open(os.path.join(SOURCE, "VERSION"), encoding="utf-8") as version:
-        shared = "librdmapmd.so." + version.read().strip()
-    wanted = headers | {"librdmapmd.a", "librdmapmd.so", "librdmapmd.so.0", shared, "librte_net_rnic.a", "librte_net_rnic.so",
-                        "rdmapmd.pc", "rdmapmd-libs.pc", "net_rnic.7", "dpdk-test-rdma-perf",
-                        "dpdk-test-rdma-perf.1", "rdmapmd-setup", "rdmapmd-setup.1"}
+    with open(os.path.join(SOURCE, "VERSION"), encoding="utf-8") as text:
+        version = text.read().strip()
+    wanted = {"librte_net_rnic.a", "librte_net_rnic.so", "rdmapmd.pc", "rdmapmd-libs.pc", "rdmo.pc", "rdmo-libs.pc", "net_rnic.7",
+              "dpdk-test-rdma-perf", "dpdk-test-rdma-perf.1", "rdmapmd-setup", "rdmapmd-setup.1"}
+    for library in LIBRARIES:
+        wanted |= {os.path.basename(path) for path in glob.glob(os.path.join(SOURCE, "lib", library, library + "*.h"))}
+        wanted |= {f"lib{library}.{suffix}" for suffix in ("a", "so", "so.0", "so." + version)}
     modules = os.path.join(SOURCE, "app", "rdmapmd-setup", "rdmapmd_setup")
     wanted |= {name for name in os.listdir(modules) if name.endswith(".py")}
     if SOFTRNIC:
@@ -232,19 +234,48 @@ def test_calls_need_the_word_that_they_are_experimental(tree, folder):
     assert code == 0, said
 
 
-def test_headers_and_version_map_agree(tree):
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_headers_and_version_map_agree(tree, library):
     """Each function is marked in its header as it is exported: experimental for applications, internal for drivers."""
     marked = {}
-    for header in glob.glob(os.path.join(os.path.dirname(tree.find("rdmapmd.h")), "rdmapmd*.h")):
+    for header in glob.glob(os.path.join(os.path.dirname(tree.find("rdmapmd.h")), library + "*.h")):
         with open(header, encoding="utf-8") as text:
             code = re.sub(r"/\*.*?\*/", "", text.read(), flags=re.S)
         for mark, name in re.findall(
-                r"(?m)^(__rte_experimental |__rte_internal |)(?=\w)(?!static)[\w\s*]*?\b(rdmapmd_\w+)\([^{}]*?\);", code):
+                r"(?m)^(__rte_experimental |__rte_internal |)(?=\w)(?!static)[\w\s*]*?\b(%s_\w+)\([^{}]*?\);" % library, code):
             marked[name] = {"__rte_experimental ": "EXPERIMENTAL", "__rte_internal ": "INTERNAL", "": "nothing"}[mark]
-    code, said = run("nm", "-D", "--defined-only", "--with-symbol-versions", os.path.join(tree.libdir, "librdmapmd.so"))
+    code, said = run("nm", "-D", "--defined-only", "--with-symbol-versions", os.path.join(tree.libdir, f"lib{library}.so"))
     assert code == 0
     exported = dict(re.findall(r" [TDBR] (\w+)@@(\w+)$", said, re.M))
-    assert len(exported) > 60 and marked == exported
+    assert len(exported) > 15 and marked == exported
+
+
+RDMO = """
+#include <stdio.h>
+#include <rdmo.h>
+int main(void)
+{
+    struct rdmo_conn *conn;
+    return rdmo_connect(NULL, NULL, &conn) == -22 && puts(rdmo_status_str(RDMO_STATUS_FULL)) > 0 ? 0 : 1;
+}
+"""
+
+
+def test_a_program_is_built_with_rdmo(tree, folder):
+    """By the shared library, which brings the one below it; and with everything linked in."""
+    source, program = os.path.join(folder, "main.c"), os.path.join(folder, "program")
+    with open(source, "w", encoding="utf-8") as text:
+        text.write(RDMO)
+    for how, linked in (((), True), (("--static",), False)):
+        code, flags = run("pkg-config", "--cflags", "--libs", *how, "rdmo", env=tree.env)
+        assert code == 0 and tree.dest in flags, flags
+        code, said = run("cc", "-Werror", "-DALLOW_EXPERIMENTAL_API", "-o", program, source, *flags.split(), env=tree.env)
+        assert code == 0, said
+        env = dict(tree.env, LD_LIBRARY_PATH=tree.libdir)
+        code, said = run("ldd", program, env=env)
+        assert code == 0 and ("librdmo.so.0" in said) == linked, said
+        code, said = run(program, env=env)
+        assert code == 0 and said == "no room behind the tail\n", said
 
 
 @pytest.mark.parametrize("part,number,taken", [("year", 99, False), ("month", 1, False), ("minor", 999, True)])

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * An initiator's connection.
+ *
+ *     rdmo_post():  operations --> message in a buffer --> SEND           places[]: what was posted and is not answered
+ *     rdmo_poll():  CQ --> answers in a receive --> completions           in order; a place is free when it is passed
+ *
+ * The last credit is for a message that brings credits alone: else both ends could wait for each other's.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include <rdmapmd.h>
+
+#include "control.h"
+#include "end.h"
+#include "log.h"
+#include "message.h"
+#include "rdmo.h"
+#include "socket.h"
+
+#define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
+
+#define MESSAGE_MAX 65536
+#define SENDS	    16 /* messages that were not sent yet, at most */
+#define BURST	    16
+#define SEND	    (UINT64_C(1) << 63) /* in numbers of requests: else it is a receive */
+#define NONE	    UINT32_MAX
+
+/* An operation that was not answered yet. */
+struct place {
+	uint64_t user_data;
+	uint32_t length;
+	uint16_t op_id;
+	bool is_silent;
+};
+
+struct rdmo_conn {
+	struct rdmapmd_qp *qp;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_mr *mr;
+	uint8_t *memory; /* receives, then sends */
+	uint64_t session;
+	uint32_t receives, receive_bytes, send_bytes;
+	/* Operations: the next one's number, the first one's that was not answered. */
+	uint64_t next_seq, first_seq;
+	struct place *places;
+	uint32_t depth;
+	/* Messages, modulo 2^32: sent, that may be sent; received ones that are free again, as the worker has been told. */
+	uint32_t sent, may_send, granted, told;
+	uint32_t free_sends; /* buffers, by bit */
+	/* Answers that are read now. */
+	struct rdmo_reader reader;
+	struct rdmo_answer answer;
+	uint32_t answered;	 /* of them */
+	uint32_t reading;	 /* the receive; NONE */
+	uint32_t waiting[BURST]; /* receives behind it, as they came */
+	uint32_t lengths[BURST];
+	uint32_t waiting_count, waiting_at;
+	int error;
+	enum rdmo_reason reason;
+	bool is_over;
+	int fd;
+	uint32_t gid_index;
+	uint64_t idle_since; /* cycles; 0: something has come */
+};
+
+static_assert(sizeof(struct rdmo_op) == 64, "struct rdmo_op");
+static_assert(sizeof(struct rdmo_completion) == 24, "struct rdmo_completion");
+
+/* ---- Connect ---- */
+
+static uint8_t *
+receive_at(const struct rdmo_conn *conn, uint32_t receive)
+{
+	return conn->memory + (size_t)receive * conn->receive_bytes;
+}
+
+static uint8_t *
+send_at(const struct rdmo_conn *conn, uint32_t send)
+{
+	return receive_at(conn, conn->receives) + (size_t)send * conn->send_bytes;
+}
+
+static bool
+receive_post(struct rdmo_conn *conn, uint32_t receive)
+{
+	const struct rdmapmd_sge sge = {
+		.addr = (uintptr_t)receive_at(conn, receive),
+		.length = conn->receive_bytes,
+		.lkey = conn->mr->lkey,
+	};
+	const struct rdmapmd_recv_wr wr = { .wr_id = receive, .sg_list = &sge, .num_sge = 1 };
+
+	return rdmapmd_post_recv(conn->qp, &wr, 1) == 1;
+}
+
+static int
+queues_open(struct rdmo_conn *conn, struct rdmapmd_pd *pd)
+{
+	const struct rdmapmd_cq_init_attr cq = { .cqe = conn->receives + SENDS };
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = SENDS,
+			 .max_recv_wr = conn->receives,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	const size_t bytes =
+		(size_t)conn->receives * conn->receive_bytes + (size_t)SENDS * conn->send_bytes;
+	int rc;
+
+	conn->places = calloc(conn->depth, sizeof(*conn->places));
+	conn->memory = rte_zmalloc("rdmo", bytes, 4096);
+	if (conn->places == NULL || conn->memory == NULL)
+		return -ENOMEM;
+	rc = rdmapmd_mr_reg(pd, conn->memory, bytes, RDMAPMD_ACCESS_LOCAL_WRITE, &conn->mr);
+	if (rc == 0)
+		rc = rdmapmd_cq_create(pd->context, &cq, &conn->cq);
+	attr.send_cq = attr.recv_cq = conn->cq;
+	if (rc == 0)
+		rc = rdmapmd_qp_create(pd, &attr, &conn->qp);
+	if (rc == 0)
+		rc = rdmo_end_prepare(conn->qp);
+	for (uint32_t i = 0; i < conn->receives && rc == 0; i++)
+		rc = receive_post(conn, i) ? 0 : conn->qp->post_recv_error;
+	return rc;
+}
+
+/* What the worker's refusal is to the caller. */
+static int
+refusal(enum rdmo_status status)
+{
+	switch (status) {
+	case RDMO_STATUS_OK: return 0;
+	case RDMO_STATUS_KEY: return -EACCES;
+	case RDMO_STATUS_FULL: return -ENOSPC;
+	default:
+		RDMO_LOG(ERR, "the worker refuses a connection: %s", rdmo_status_str(status));
+		return -EREMOTEIO;
+	}
+}
+
+static int
+hello(struct rdmo_conn *conn, const struct rdmo_connect_attr *attr, uint32_t timeout_ms)
+{
+	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
+	struct rdmo_notification notification;
+	struct rdmo_stream stream;
+	struct rdmo_addr own;
+	int rc;
+
+	rc = rdmo_end_tell(conn->qp->context, conn->gid_index, conn->qp->qp_num, conn->receives,
+			   conn->receive_bytes, &own);
+	if (rc == 0)
+		rc = rdmo_socket_ask(conn->fd, cmd, rdmo_hello_write(cmd, 1, attr->secret, &own),
+				     &stream, &notification, timeout_ms);
+	if (rc == 0)
+		rc = refusal(notification.status);
+	if (rc != 0)
+		return rc;
+	conn->session = notification.number;
+	conn->may_send = rte_le_to_cpu_32(notification.addr->credits);
+	/* What it receives may be more than there are buffers for here. */
+	if (rte_le_to_cpu_32(notification.addr->receive_bytes) < conn->send_bytes)
+		conn->send_bytes =
+			rte_le_to_cpu_32(notification.addr->receive_bytes) & ~UINT32_C(7);
+	return rdmo_end_connect(conn->qp, conn->gid_index, &own, notification.addr);
+}
+
+static void
+conn_free(struct rdmo_conn *conn)
+{
+	if (conn->qp != NULL)
+		rdmapmd_qp_destroy(conn->qp);
+	if (conn->cq != NULL)
+		rdmapmd_cq_destroy(conn->cq);
+	if (conn->mr != NULL)
+		rdmapmd_mr_dereg(conn->mr);
+	if (conn->fd >= 0)
+		close(conn->fd);
+	rte_free(conn->memory);
+	free(conn->places);
+	free(conn);
+}
+
+static bool
+attr_is_good(const struct rdmo_conn *conn)
+{
+	return conn->depth >= 2 && conn->depth <= 32768 && rte_is_power_of_2(conn->depth) &&
+	       conn->receives >= 4 && conn->receives <= 256 &&
+	       conn->receive_bytes >= RDMO_RECEIVE_MIN_BYTES &&
+	       conn->receive_bytes <= MESSAGE_MAX && conn->receive_bytes % 8 == 0 &&
+	       conn->gid_index < 256;
+}
+
+int
+rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct rdmo_conn **conn)
+{
+	struct rdmo_conn *made;
+	uint32_t timeout_ms;
+	int rc = -EINVAL;
+
+	if (pd == NULL || attr == NULL || attr->secret == NULL || conn == NULL)
+		return -EINVAL;
+	made = calloc(1, sizeof(*made));
+	if (made == NULL)
+		return -ENOMEM;
+	made->fd = -1;
+	made->depth = OR(attr->depth, 256);
+	made->receives = made->granted = made->told = OR(attr->receives, 16);
+	made->receive_bytes = made->send_bytes = OR(attr->receive_bytes, 4096);
+	made->gid_index = attr->gid_index;
+	made->next_seq = made->first_seq = 1;
+	made->free_sends = (1 << SENDS) - 1;
+	made->reading = NONE;
+	timeout_ms = OR(attr->timeout_ms, 5000);
+	if (attr_is_good(made))
+		rc = queues_open(made, pd);
+	if (rc == 0) {
+		made->fd = rdmo_socket_connect(attr->address != NULL ? attr->address : RDMO_ADDRESS,
+					       timeout_ms);
+		rc = made->fd < 0 ? made->fd : hello(made, attr, timeout_ms);
+	}
+	if (rc != 0) {
+		conn_free(made);
+		return rc;
+	}
+	*conn = made;
+	return 0;
+}
+
+void
+rdmo_disconnect(struct rdmo_conn *conn)
+{
+	if (conn != NULL)
+		conn_free(conn);
+}
+
+int
+rdmo_conn_error(const struct rdmo_conn *conn)
+{
+	return conn->error;
+}
+
+enum rdmo_reason
+rdmo_conn_reason(const struct rdmo_conn *conn)
+{
+	return conn->reason;
+}
+
+/* ---- Post ---- */
+
+/* May one more message be sent? `kept`: credits that must be left then. */
+static bool
+message_is_possible(const struct rdmo_conn *conn, uint32_t kept)
+{
+	return conn->free_sends != 0 && (int32_t)(conn->may_send - conn->sent) > (int32_t)kept;
+}
+
+static uint32_t
+message_begin(struct rdmo_conn *conn, struct rdmo_writer *writer)
+{
+	const uint32_t send = (uint32_t)__builtin_ctz(conn->free_sends);
+
+	rdmo_writer_begin(writer, send_at(conn, send), conn->send_bytes, RDMO_MSG_REQUESTS,
+			  conn->session, conn->next_seq);
+	return send;
+}
+
+static bool
+message_post(struct rdmo_conn *conn, struct rdmo_writer *writer, uint32_t send)
+{
+	const struct rdmapmd_sge sge = {
+		.addr = (uintptr_t)writer->msg,
+		.length = rdmo_writer_end(writer, conn->granted),
+		.lkey = conn->mr->lkey,
+	};
+	const struct rdmapmd_send_wr wr = {
+		.wr_id = SEND | send,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = RDMAPMD_WR_SEND,
+		.send_flags = RDMAPMD_SEND_SIGNALED,
+	};
+
+	if (rdmapmd_post_send(conn->qp, &wr, 1) != 1) {
+		conn->is_over = true;
+		return false;
+	}
+	conn->free_sends &= ~(UINT32_C(1) << send);
+	conn->sent++;
+	conn->told = conn->granted;
+	return true;
+}
+
+/* Add an operation to a message. 0; -ENOSPC there is no room; -EINVAL it is none. */
+static int
+op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
+{
+	const struct rdmo_append_hdr append = {
+		.ptr_addr = rte_cpu_to_le_64(op->append.ptr_addr),
+		.ptr_rkey = rte_cpu_to_le_64(op->append.ptr_key),
+		.data_rkey = rte_cpu_to_le_64(op->append.data_key),
+	};
+	const struct rdmo_flush_hdr flush = {
+		.flush_id = rte_cpu_to_le_64(op->flush.flush_id),
+		.key = rte_cpu_to_le_64(op->flush.key),
+	};
+	bool fits;
+
+	if ((op->flags & ~(RDMO_FLAG_FENCE | RDMO_FLAG_SILENT)) != 0)
+		return -EINVAL;
+	switch (op->op_id) {
+	case RDMO_OP_APPEND:
+		fits = rdmo_writer_append(writer, op->id, op->flags, &append, op->append.payload,
+					  op->length);
+		break;
+	case RDMO_OP_SCATTER:
+		fits = rdmo_writer_scatter(writer, op->id, op->flags, op->scatter.iovs,
+					   op->scatter.data, op->length);
+		break;
+	case RDMO_OP_FLUSH:
+		if ((op->flags & RDMO_FLAG_SILENT) != 0)
+			return -EINVAL;
+		fits = rdmo_writer_flush(writer, op->id, op->flags, &flush);
+		break;
+	default: return -EINVAL;
+	}
+	return fits ? 0 : -ENOSPC;
+}
+
+/* Is there a place for it? What is silent leaves one to what is not: else nothing could ever free the others. */
+static bool
+place_is_free(const struct rdmo_conn *conn, const struct rdmo_op *op)
+{
+	const uint64_t used = conn->next_seq - conn->first_seq;
+
+	return used + ((op->flags & RDMO_FLAG_SILENT) != 0) < conn->depth;
+}
+
+static void
+place_take(struct rdmo_conn *conn, const struct rdmo_op *op)
+{
+	conn->places[conn->next_seq & (conn->depth - 1)] = (struct place){
+		.user_data = op->user_data,
+		.length = op->length,
+		.op_id = op->op_id,
+		.is_silent = (op->flags & RDMO_FLAG_SILENT) != 0,
+	};
+	conn->next_seq++;
+}
+
+/* As many as fit into one message. */
+static uint32_t
+post_message(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n)
+{
+	struct rdmo_writer writer;
+	uint32_t taken = 0;
+	uint32_t send;
+
+	if (!message_is_possible(conn, 1)) {
+		conn->error = -EAGAIN;
+		return 0;
+	}
+	send = message_begin(conn, &writer);
+	while (taken < n && conn->error == 0) {
+		if (!place_is_free(conn, &ops[taken])) {
+			conn->error = -EAGAIN;
+			break;
+		}
+		conn->error = op_write(&writer, &ops[taken]);
+		if (conn->error == 0)
+			place_take(conn, &ops[taken++]);
+	}
+	/* The next message has room for it, or none has. */
+	if (conn->error == -ENOSPC)
+		conn->error = taken > 0 ? 0 : -EMSGSIZE;
+	if (taken > 0 && !message_post(conn, &writer, send))
+		conn->error = -ENOTCONN;
+	return taken;
+}
+
+uint32_t
+rdmo_post(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n)
+{
+	uint32_t taken = 0;
+
+	conn->error = conn->is_over && n > 0 ? -ENOTCONN : 0;
+	while (taken < n && conn->error == 0)
+		taken += post_message(conn, ops + taken, n - taken);
+	return taken;
+}
+
+/* ---- Poll ---- */
+
+/* It does not go on: both ends see that. */
+static void
+conn_end(struct rdmo_conn *conn, enum rdmo_reason reason)
+{
+	if (reason != RDMO_REASON_NONE)
+		RDMO_LOG(NOTICE, "connection %#lx has ended: %s", (unsigned long)conn->session,
+			 rdmo_reason_str(reason));
+	conn->reason = reason;
+	conn->is_over = true;
+}
+
+/* What was received is another's place now; half of them are worth a message. */
+static void
+receive_free(struct rdmo_conn *conn)
+{
+	struct rdmo_writer writer;
+	uint32_t send;
+
+	if (!receive_post(conn, conn->reading))
+		conn->is_over = true;
+	conn->reading = NONE;
+	conn->granted++;
+	if (conn->granted - conn->told < conn->receives / 2 || !message_is_possible(conn, 0))
+		return;
+	send = message_begin(conn, &writer);
+	message_post(conn, &writer, send);
+}
+
+/* The next message of answers, if one has come. */
+static void
+message_open(struct rdmo_conn *conn)
+{
+	const uint32_t receive = conn->waiting[conn->waiting_at];
+	const uint32_t bytes = conn->lengths[conn->waiting_at++];
+	enum rdmo_reason reason;
+
+	reason = rdmo_answers_open(&conn->reader, receive_at(conn, receive), bytes, conn->session);
+	if (reason != RDMO_REASON_NONE || conn->reader.closed_by != RDMO_REASON_NONE) {
+		conn_end(conn, reason != RDMO_REASON_NONE
+				       ? reason
+				       : (enum rdmo_reason)conn->reader.closed_by);
+		return;
+	}
+	if ((int32_t)(conn->reader.credits - conn->may_send) > 0)
+		conn->may_send = conn->reader.credits;
+	conn->reading = receive;
+	conn->answer.count = conn->answered = 0;
+}
+
+/* The next operation of an answer: those before it that are silent are done with it. False: it is not what was posted. */
+static bool
+answer_next(struct rdmo_conn *conn, struct rdmo_completion *done)
+{
+	const uint64_t seq = conn->answer.seq + conn->answered;
+	const struct place *place = &conn->places[conn->first_seq & (conn->depth - 1)];
+
+	while (conn->first_seq < conn->next_seq && conn->first_seq < seq && place->is_silent)
+		place = &conn->places[++conn->first_seq & (conn->depth - 1)];
+	if (conn->first_seq == conn->next_seq || conn->first_seq != seq || place->is_silent) {
+		conn_end(conn, RDMO_REASON_SEQ);
+		return false;
+	}
+	if (place->op_id != conn->answer.op_id) {
+		conn_end(conn, RDMO_REASON_ANSWER);
+		return false;
+	}
+	*done = (struct rdmo_completion){
+		.user_data = place->user_data,
+		.value = rdmo_answer_value(&conn->answer, conn->answered),
+		.status = conn->answer.status,
+		.length = conn->answer.status == RDMO_STATUS_OK ? place->length : 0,
+	};
+	conn->first_seq++;
+	conn->answered++;
+	return true;
+}
+
+/* Completions out of the message that is read. */
+static uint32_t
+answers_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
+{
+	uint32_t count = 0;
+
+	while (count < n && !conn->is_over) {
+		if (conn->answered == conn->answer.count) {
+			conn->answered = conn->answer.count = 0;
+			if (!rdmo_answers_next(&conn->reader, &conn->answer)) {
+				receive_free(conn);
+				break;
+			}
+		}
+		count += answer_next(conn, &done[count]);
+	}
+	return count;
+}
+
+/* What the device has done. */
+static void
+completions(struct rdmo_conn *conn)
+{
+	struct rdmapmd_wc wc[BURST];
+	const uint16_t n = rdmapmd_poll_cq(conn->cq, wc, BURST);
+
+	conn->waiting_at = conn->waiting_count = 0;
+	for (uint16_t i = 0; i < n; i++) {
+		if (wc[i].status != RDMAPMD_WC_SUCCESS) {
+			conn->is_over = true;
+		} else if ((wc[i].wr_id & SEND) != 0) {
+			conn->free_sends |= UINT32_C(1) << (wc[i].wr_id & 0xff);
+		} else {
+			conn->waiting[conn->waiting_count] = (uint32_t)wc[i].wr_id;
+			conn->lengths[conn->waiting_count++] = wc[i].byte_len;
+		}
+	}
+}
+
+/* Nobody will answer these any more. */
+static uint32_t
+unknown_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
+{
+	uint32_t count = 0;
+
+	for (; count < n && conn->first_seq < conn->next_seq; conn->first_seq++)
+		done[count++] = (struct rdmo_completion){
+			.user_data = conn->places[conn->first_seq & (conn->depth - 1)].user_data,
+			.status = RDMO_STATUS_UNKNOWN,
+		};
+	return count;
+}
+
+/* Has the stream ended, which is the connection's end? A system call, and so not before nothing has come for a while. */
+static void
+stream_look(struct rdmo_conn *conn)
+{
+	const uint64_t now = rte_get_timer_cycles();
+	uint8_t byte;
+
+	if (conn->idle_since == 0)
+		conn->idle_since = now;
+	if (now - conn->idle_since < rte_get_timer_hz() / 1000 * RDMO_IDLE_MS)
+		return;
+	conn->idle_since = now;
+	if (recv(conn->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0)
+		conn->is_over = true;
+}
+
+uint32_t
+rdmo_poll(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
+{
+	uint32_t count = 0;
+
+	while (count < n && !conn->is_over) {
+		if (conn->reading != NONE) {
+			count += answers_take(conn, done + count, n - count);
+			continue;
+		}
+		if (conn->waiting_at == conn->waiting_count)
+			completions(conn);
+		if (conn->waiting_at == conn->waiting_count) {
+			stream_look(conn);
+			break;
+		}
+		conn->idle_since = 0;
+		message_open(conn);
+	}
+	if (conn->is_over)
+		count += unknown_take(conn, done + count, n - count);
+	return count;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+#include <rte_ring.h>
+
+#include <rdmapmd.h>
+
+#include "lane.h"
+
+#define BURST  32
+#define TASKS  4  /* one at a time is asked for */
+#define ASK_US 20 /* between two looks whether it is done */
+
+/* ---- Open and close ---- */
+
+static struct rte_ring *
+ring_open(uint32_t entries)
+{
+	const uint32_t count = rte_align32pow2(entries + 1);
+	const ssize_t bytes = rte_ring_get_memsize(count);
+	struct rte_ring *ring = bytes > 0 ? rte_zmalloc("rdmo", (size_t)bytes, 0) : NULL;
+
+	if (ring != NULL &&
+	    rte_ring_init(ring, "rdmo", count, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
+		rte_free(ring);
+		return NULL;
+	}
+	return ring;
+}
+
+static int
+memory_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd)
+{
+	const struct rdmo_lane_attr *attr = &lane->attr;
+	const size_t buffers = attr->receives + (size_t)lane->peer_count * RDMO_ANSWERS;
+
+	lane->inbox = calloc(attr->receives, sizeof(*lane->inbox));
+	lane->back = calloc(attr->receives, sizeof(*lane->back));
+	lane->peers = calloc(lane->peer_count, sizeof(*lane->peers));
+	lane->memory = rte_zmalloc("rdmo", buffers * attr->receive_bytes, 4096);
+	lane->tasks = ring_open(TASKS);
+	lane->ended = ring_open(2 * lane->peer_count);
+	if (lane->inbox == NULL || lane->back == NULL || lane->peers == NULL ||
+	    lane->memory == NULL || lane->tasks == NULL || lane->ended == NULL ||
+	    rdmo_map_open(&lane->by_qpn, lane->peer_count) != 0 ||
+	    rdmo_map_open(&lane->regions, attr->max_regions) != 0)
+		return -ENOMEM;
+	return rdmapmd_mr_reg(pd, lane->memory, buffers * attr->receive_bytes,
+			      RDMAPMD_ACCESS_LOCAL_WRITE, &lane->mr);
+}
+
+static int
+queues_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd)
+{
+	const struct rdmapmd_cq_init_attr cq = {
+		.cqe = lane->attr.receives + lane->peer_count * RDMO_ANSWERS,
+	};
+	struct rdmapmd_srq_init_attr srq = {
+		.attr = { .max_wr = lane->attr.receives, .max_sge = 1 },
+	};
+	int rc;
+
+	rc = rdmapmd_td_alloc(pd->context, &lane->td);
+	if (rc == -ENOTSUP)
+		rc = 0; /* a lock for each burst, then */
+	if (rc == 0)
+		rc = rdmapmd_cq_create(pd->context, &cq, &lane->cq);
+	if (rc == 0)
+		rc = rdmapmd_srq_create(pd, &srq, &lane->srq);
+	return rc;
+}
+
+/* Post what is to be received into. */
+static void
+receives_post(struct rdmo_lane *lane)
+{
+	struct rdmapmd_recv_wr wr[BURST];
+	struct rdmapmd_sge sge[BURST];
+	uint32_t n, i;
+
+	while (lane->back_count > 0) {
+		n = RTE_MIN(lane->back_count, (uint32_t)BURST);
+		for (i = 0; i < n; i++) {
+			const uint32_t receive = lane->back[lane->back_count - n + i];
+
+			sge[i] = (struct rdmapmd_sge){
+				.addr = (uintptr_t)lane->memory +
+					(size_t)receive * lane->attr.receive_bytes,
+				.length = lane->attr.receive_bytes,
+				.lkey = lane->mr->lkey,
+			};
+			wr[i] = (struct rdmapmd_recv_wr){
+				.wr_id = receive,
+				.sg_list = &sge[i],
+				.num_sge = 1,
+			};
+		}
+		/* There are no more of them than it has room for. */
+		if (rdmapmd_post_srq_recv(lane->srq, wr, (uint16_t)n) != n)
+			return;
+		lane->back_count -= n;
+	}
+}
+
+int
+rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_lane_attr *attr,
+	       int ended_fd)
+{
+	int rc;
+
+	*lane = (struct rdmo_lane){
+		.attr = *attr,
+		.peer_count = attr->receives / attr->credits,
+		.ended_fd = ended_fd,
+	};
+	TAILQ_INIT(&lane->active);
+	rc = memory_open(lane, pd);
+	if (rc == 0)
+		rc = queues_open(lane, pd);
+	if (rc != 0) {
+		rdmo_lane_close(lane);
+		return rc;
+	}
+	for (uint32_t i = 0; i < lane->peer_count; i++)
+		lane->peers[i].slot = i;
+	for (uint32_t i = 0; i < attr->receives; i++)
+		rdmo_lane_give_back(lane, i);
+	receives_post(lane);
+	return 0;
+}
+
+void
+rdmo_lane_close(struct rdmo_lane *lane)
+{
+	if (lane->srq != NULL)
+		rdmapmd_srq_destroy(lane->srq);
+	if (lane->cq != NULL)
+		rdmapmd_cq_destroy(lane->cq);
+	if (lane->td != NULL)
+		rdmapmd_td_dealloc(lane->td);
+	if (lane->mr != NULL)
+		rdmapmd_mr_dereg(lane->mr);
+	if (lane->by_qpn.slots != NULL)
+		rdmo_map_close(&lane->by_qpn);
+	if (lane->regions.slots != NULL)
+		rdmo_map_close(&lane->regions);
+	rte_free(lane->ended);
+	rte_free(lane->tasks);
+	rte_free(lane->memory);
+	free(lane->peers);
+	free(lane->back);
+	free(lane->inbox);
+	*lane = (struct rdmo_lane){ 0 };
+}
+
+/* ---- Completions ---- */
+
+static void
+completion(struct rdmo_lane *lane, const struct rdmapmd_wc *wc)
+{
+	struct rdmo_peer *peer = rdmo_map_find(&lane->by_qpn, wc->qp_num);
+
+	if (peer != NULL && wc->status != RDMAPMD_WC_SUCCESS)
+		rdmo_peer_lost(lane, peer);
+	if ((wc->wr_id & RDMO_SEND) != 0) {
+		if (peer != NULL && wc->status == RDMAPMD_WC_SUCCESS)
+			rdmo_peer_sent(lane, peer, (uint32_t)(wc->wr_id & 0xff));
+	} else if (peer != NULL && peer->state == RDMO_PEER_OPEN) {
+		rdmo_peer_received(lane, peer, (uint32_t)wc->wr_id, wc->byte_len);
+	} else {
+		rdmo_lane_give_back(lane, (uint32_t)wc->wr_id);
+	}
+}
+
+static bool
+completions(struct rdmo_lane *lane)
+{
+	struct rdmapmd_wc wc[BURST];
+	const uint16_t n = rdmapmd_poll_cq(lane->cq, wc, BURST);
+
+	for (uint16_t i = 0; i < n; i++)
+		completion(lane, &wc[i]);
+	return n > 0;
+}
+
+/* ---- Tasks ---- */
+
+static int
+peer_add(struct rdmo_lane *lane, struct rdmo_peer *peer)
+{
+	peer->state = RDMO_PEER_OPEN;
+	lane->stats.connections++;
+	return rdmo_map_put(&lane->by_qpn, peer->qp->qp_num, peer);
+}
+
+static int
+peer_take(struct rdmo_lane *lane, struct rdmo_peer *peer)
+{
+	rdmo_peer_drop(lane, peer);
+	rdmo_map_take(&lane->by_qpn, peer->qp->qp_num);
+	peer->state = RDMO_PEER_FREE;
+	lane->stats.connections--;
+	return 0;
+}
+
+/* Its operations from now on. */
+static int
+client_lose(struct rdmo_lane *lane, uint64_t client)
+{
+	for (uint32_t i = 0; i < lane->peer_count; i++)
+		if (lane->peers[i].state != RDMO_PEER_FREE && lane->peers[i].flow.client == client)
+			lane->peers[i].flow.is_lost = true;
+	return 0;
+}
+
+static int
+task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
+{
+	struct rdmo_region *region = task->object;
+
+	switch (task->kind) {
+	case RDMO_TASK_PUT_REGION: return rdmo_map_put(&lane->regions, region->key, region);
+	case RDMO_TASK_TAKE_REGION:
+		return rdmo_map_take(&lane->regions, region->key) != NULL ? 0 : -ENOENT;
+	case RDMO_TASK_ADD_PEER: return peer_add(lane, task->object);
+	case RDMO_TASK_DROP_PEER: return peer_take(lane, task->object);
+	case RDMO_TASK_LOSE_CLIENT: return client_lose(lane, task->number);
+	case RDMO_TASK_SWEEP:
+		while (completions(lane))
+			;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static void
+tasks_run(struct rdmo_lane *lane)
+{
+	struct rdmo_task *task;
+
+	while (rte_ring_sc_dequeue(lane->tasks, (void **)&task) == 0) {
+		task->rc = task_run(lane, task);
+		/* Partner: rdmo_lane_ask(). The task is the asker's again. */
+		atomic_store_explicit(&task->is_done, true, memory_order_release);
+	}
+}
+
+int
+rdmo_lane_ask(struct rdmo_lane *lane, enum rdmo_task_kind kind, void *object, uint64_t number)
+{
+	struct rdmo_task task = { .kind = kind, .object = object, .number = number };
+
+	if (rte_ring_sp_enqueue(lane->tasks, &task) != 0)
+		return -ENOSPC;
+	while (!atomic_load_explicit(&task.is_done, memory_order_acquire)) {
+		if (atomic_load_explicit(&lane->is_alone, memory_order_acquire)) {
+			tasks_run(lane);
+			receives_post(lane);
+		} else {
+			usleep(ASK_US);
+		}
+	}
+	return task.rc;
+}
+
+uint64_t
+rdmo_lane_ended(struct rdmo_lane *lane)
+{
+	void *session;
+
+	return rte_ring_sc_dequeue(lane->ended, &session) == 0 ? (uint64_t)(uintptr_t)session : 0;
+}
+
+uint32_t
+rdmo_lane_poll(struct rdmo_lane *lane)
+{
+	uint32_t done = 0;
+
+	if (!rte_ring_empty(lane->tasks))
+		tasks_run(lane);
+	completions(lane);
+	if (!TAILQ_EMPTY(&lane->active))
+		done = rdmo_peers_run(lane);
+	receives_post(lane);
+	return done;
+}

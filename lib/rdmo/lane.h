@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What one lcore serves: a CQ, an SRQ and the memory behind it, the connections whose queue pairs use them, and the regions that
+ * their operations name. Nobody else touches any of it while it is polled. Whoever makes and ends connections asks for changes by
+ * tasks, and is told of ends by session numbers, both over rings.
+ *
+ *     CQ ---> inbox of its connection ---> round: execute, settle ---> answers ---> SEND
+ *              (a receive of the SRQ)                                   (buffers of the connection's own)
+ */
+#ifndef RDMO_LANE_H
+#define RDMO_LANE_H
+
+#include "peer.h"
+
+struct rdmapmd_pd;
+
+enum rdmo_task_kind {
+	RDMO_TASK_PUT_REGION,  /* object: a region */
+	RDMO_TASK_TAKE_REGION, /* likewise */
+	RDMO_TASK_ADD_PEER,    /* object: one that is filled in */
+	RDMO_TASK_DROP_PEER,   /* likewise; its queue pair is not used any more */
+	RDMO_TASK_SWEEP,       /* what is in the CQ has been seen */
+	RDMO_TASK_LOSE_CLIENT, /* number: whose operations end with TARGET_LOST */
+};
+
+struct rdmo_task {
+	enum rdmo_task_kind kind;
+	void *object;
+	uint64_t number;
+	int rc;
+	atomic_bool is_done;
+};
+
+/* `ended_fd`: an eventfd. */
+int rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_lane_attr *attr,
+		   int ended_fd);
+/* No peers and no regions are left. */
+void rdmo_lane_close(struct rdmo_lane *lane);
+
+/* Threads: the lcore. Returns how many operations were executed. */
+uint32_t rdmo_lane_poll(struct rdmo_lane *lane);
+
+/* Ask for a change, and wait for it. Threads: one, not the lcore. */
+int rdmo_lane_ask(struct rdmo_lane *lane, enum rdmo_task_kind kind, void *object, uint64_t number);
+
+/* The next session that has ended by itself; 0: none. Threads: as rdmo_lane_ask(). */
+uint64_t rdmo_lane_ended(struct rdmo_lane *lane);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Connections as an lcore has them: messages that come, in the order of their credits; operations, as far as their answers have
+ * room; answers that go.
+ *
+ * Credits: each connection may have as many messages under way as it was promised, and all promises together are the SRQ's receives:
+ * there is always one for who keeps to that. A connection that does not take its answers has no more buffers or credits for them,
+ * is not executed further, and stops for want of credits: by itself.
+ *
+ * Threads: the lcore alone.
+ */
+#ifndef RDMO_PEER_H
+#define RDMO_PEER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "map.h"
+#include "message.h"
+#include "round.h"
+
+struct rdmapmd_cq;
+struct rdmapmd_mr;
+struct rdmapmd_pd;
+struct rdmapmd_qp;
+struct rdmapmd_srq;
+struct rdmapmd_td;
+struct rte_ring;
+
+#define RDMO_LANE_NONE	 UINT32_MAX
+#define RDMO_ANSWERS	 4  /* buffers for them, of a connection */
+#define RDMO_WRONG_KEYS	 16 /* of a connection, that closes it */
+#define RDMO_CREDITS_MIN 4
+#define RDMO_CREDITS_MAX 256
+#define RDMO_MESSAGE_MAX 65536
+
+enum rdmo_peer_state {
+	RDMO_PEER_FREE,
+	RDMO_PEER_OPEN,
+	RDMO_PEER_CLOSING, /* its last message is under way */
+	RDMO_PEER_ENDED,   /* who asked for it has been told */
+};
+
+/* A connection, as its lane has it. */
+struct rdmo_peer {
+	struct rdmo_flow flow;
+	struct rdmapmd_qp *qp;
+	uint64_t session;
+	uint32_t slot; /* of the lane */
+	enum rdmo_peer_state state;
+	bool is_active; /* in the list of those that have something to do */
+	TAILQ_ENTRY(rdmo_peer) next;
+	/* Requests: messages that came, that may come, that it knows it may send; counted modulo 2^32. */
+	uint32_t received, granted, told;
+	uint32_t first, last; /* receives that wait, of the lane's inbox */
+	uint64_t next_seq;
+	/* Answers: messages sent, and that may be. */
+	uint32_t sent, may_send;
+	uint32_t answer_bytes; /* the longest */
+	uint32_t free_answers; /* buffers, by bit */
+	uint32_t answer;       /* the buffer that is written to */
+	struct rdmo_writer writer;
+};
+TAILQ_HEAD(rdmo_peers, rdmo_peer);
+
+/* A message that waits in its receive. */
+struct rdmo_inbox {
+	struct rdmo_reader reader;
+	uint32_t next;
+};
+
+struct rdmo_lane_attr {
+	uint32_t receives, credits, receive_bytes, max_regions;
+};
+
+struct rdmo_lane_stats {
+	uint64_t messages, operations, refused, answers, closed, connections;
+};
+
+/* What the connections of an lcore share. */
+struct rdmo_lane {
+	struct rdmo_lane_attr attr;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_srq *srq;
+	struct rdmapmd_td *td;
+	struct rdmapmd_mr *mr;
+	uint8_t *memory; /* receives, then answers of each peer */
+	struct rdmo_inbox *inbox;
+	uint32_t *back; /* receives to be posted again */
+	uint32_t back_count;
+	struct rdmo_peer *peers;
+	uint32_t peer_count;
+	struct rdmo_map by_qpn, regions;
+	struct rdmo_peers active;
+	struct rdmo_round round;
+	struct rte_ring *tasks; /* to this lane: struct rdmo_task */
+	struct rte_ring *ended; /* from it: sessions */
+	int ended_fd;		/* readable when there are some; the caller's */
+	atomic_bool is_alone;	/* nobody polls it: who asks does it himself */
+	/* Written by the lcore alone. */
+	struct rdmo_lane_stats stats;
+};
+
+/* A receive will be posted again. */
+static inline void
+rdmo_lane_give_back(struct rdmo_lane *lane, uint32_t receive)
+{
+	lane->back[lane->back_count++] = receive;
+}
+
+/* A message has come into a receive. */
+void rdmo_peer_received(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t receive,
+			uint32_t bytes);
+
+/* An answer has gone: its buffer is free. */
+void rdmo_peer_sent(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t answer);
+
+/* The connection has broken: nothing is done for it any more, and who made it is told. */
+void rdmo_peer_lost(struct rdmo_lane *lane, struct rdmo_peer *peer);
+
+/* What it has of the lane is given back. */
+void rdmo_peer_drop(struct rdmo_lane *lane, struct rdmo_peer *peer);
+
+/* Execute for those that have something to do, and answer. Returns how many operations. */
+uint32_t rdmo_peers_run(struct rdmo_lane *lane);
+
+/* ---- Numbers of send requests: a connection and its buffer ---- */
+
+#define RDMO_SEND (UINT64_C(1) << 63)
+
+static inline uint64_t
+rdmo_send_number(uint32_t slot, uint32_t answer)
+{
+	return RDMO_SEND | (uint64_t)slot << 8 | answer;
+}
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * Remote direct memory operations. An initiator sends operations over a reliable connection; a worker, which is polled, executes
+ * them in the memory of a target, whose application does nothing for it. Initiators, workers and targets meet by a *bootstrap*
+ * address, a TCP or UNIX socket of the worker's.
+ *
+ * What there is so far: targets in the worker's process (rdmo_target_open()); FLUSH, APPEND to queues with an exclusive tail,
+ * SCATTER; one lcore for each worker.
+ *
+ * - **Errors.** Calls return 0 or -errno, and objects through the last parameter, which is not touched on error; bursts return
+ *   counts. Besides what each call lists: -EINVAL a pointer is NULL, or a number out of its range; -ENOMEM.
+ * - **Threads.** Each worker, target and connection is used by one thread at a time, but rdmo_worker_poll() may run while another
+ *   thread opens and uses targets of that worker. Bursts take no lock and no memory, and make no system call, but for a look of
+ *   rdmo_poll() each RDMO_IDLE_MS while nothing comes.
+ * - **Blocking.** rdmo_connect() and what targets ask wait for the worker, which answers while it is polled: by another thread.
+ *
+ * Source: NVIDIA, "DOCA UROM RDMO Application Guide"; doc/guides/rdmo.md compares.
+ */
+#ifndef RDMO_H
+#define RDMO_H
+
+#include <stdint.h>
+
+#include <rte_compat.h>
+
+#include "rdmo_wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rdmapmd_pd;
+
+/** A worker; opaque. */
+struct rdmo_worker;
+/** A target, as its application has it; opaque. */
+struct rdmo_target;
+/** An initiator's connection to a target, by its worker; opaque. */
+struct rdmo_conn;
+
+/** Milliseconds without anything from the worker until rdmo_poll() looks whether it is still there. */
+#define RDMO_IDLE_MS 10
+
+/** Where a worker listens unless it is told otherwise. */
+#define RDMO_ADDRESS "127.0.0.1:18515"
+
+/**
+ * A status in words, for messages.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param status Any value, also an invalid one.
+ * @return E.g. "no room behind the tail"; never NULL, never freed.
+ */
+__rte_experimental const char *rdmo_status_str(enum rdmo_status status);
+
+/**
+ * A reason in words, for messages.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param reason Any value, also an invalid one.
+ * @return E.g. "another connection's message"; never NULL, never freed.
+ */
+__rte_experimental const char *rdmo_reason_str(enum rdmo_reason reason);
+
+/* ---- Worker ---- */
+
+/** How to create a worker. A member that is 0 or NULL has the default in brackets. */
+struct rdmo_worker_attr {
+	/**
+	 * Bootstrap address [RDMO_ADDRESS]: "HOST:PORT", a numeric host, "[HOST]:PORT" of IPv6, port 0 for any that is free; or
+	 * "unix:PATH", a socket of mode 0600, which replaces one that nobody serves
+	 */
+	const char *address;
+	uint32_t lcores; /**< lcores that poll it [1]: 1 so far */
+	uint32_t
+		receives; /**< messages that it has room for, of all connections [512]: credits .. 32,768 */
+	uint32_t credits; /**< messages that each connection may have under way [16]: 4 .. 256 */
+	uint32_t
+		receive_bytes; /**< the longest message [4096]: RDMO_RECEIVE_MIN_BYTES .. 65,536, a multiple of 8 */
+	uint32_t
+		max_regions; /**< regions that targets may register, all together [1024]: 1 .. 65,536 */
+	uint32_t gid_index; /**< its address in the GID table of port 1 [0]: 0 .. 255 */
+};
+
+/** What a worker has done so far. */
+struct rdmo_worker_stats {
+	uint64_t messages;    /**< received, without those that bring credits alone */
+	uint64_t operations;  /**< executed, refused ones too */
+	uint64_t refused;     /**< of them: ended with another status than OK */
+	uint64_t answers;     /**< messages sent */
+	uint64_t closed;      /**< connections that it has closed, with a reason */
+	uint64_t connections; /**< there are now */
+};
+
+/**
+ * Create a worker. It begins to listen, in a thread of its own, which makes and ends connections: no socket is touched by the
+ * lcores that poll.
+ *
+ * Threads: any. Blocks: for commands of the device.
+ *
+ * @param pd     A protection domain of the device that initiators connect to; it must live as long as the worker.
+ * @param attr   NULL: the defaults.
+ * @param worker Out: the worker.
+ * @return 0; -ENOTSUP more than one lcore; -EADDRINUSE the address is served; another error of the socket; as
+ *         rdmapmd_srq_create(), rdmapmd_cq_create(), rdmapmd_mr_reg().
+ */
+__rte_experimental int rdmo_worker_create(struct rdmapmd_pd *pd,
+					  const struct rdmo_worker_attr *attr,
+					  struct rdmo_worker **worker);
+
+/**
+ * End a worker: its connections end, and it stops listening.
+ *
+ * Threads: no thread may poll it. Blocks: for commands of the device.
+ *
+ * @param worker A worker; invalid afterwards, unless -EBUSY is returned. NULL is allowed.
+ * @return 0; -EBUSY targets of it are open.
+ */
+__rte_experimental int rdmo_worker_destroy(struct rdmo_worker *worker);
+
+/**
+ * The address where a worker listens, to be given to initiators.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param worker A worker.
+ * @return As struct rdmo_worker_attr has it, with the port that was free; lives as long as the worker.
+ */
+__rte_experimental const char *rdmo_worker_address(const struct rdmo_worker *worker);
+
+/**
+ * Execute what has come: at most 64 operations. To be called again and again.
+ *
+ * Threads: one for each lcore `i`. Blocks: never.
+ * Order:   an operation is answered with OK when its payload, and then the tail that it moved, are stored (release).
+ *
+ * @param worker A worker.
+ * @param i      Which lcore: from 0, below struct rdmo_worker_attr's lcores.
+ * @return How many operations were executed.
+ */
+__rte_experimental uint32_t rdmo_worker_poll(struct rdmo_worker *worker, uint32_t i);
+
+/**
+ * What a worker has done.
+ *
+ * Threads: any; numbers that change meanwhile may be of different moments. Blocks: never.
+ *
+ * @param worker A worker.
+ * @param stats  Out: all members.
+ * @return 0; the errors of every call.
+ */
+__rte_experimental int rdmo_worker_stats(const struct rdmo_worker *worker,
+					 struct rdmo_worker_stats *stats);
+
+/* ---- Target ---- */
+
+/**
+ * Open a target in the worker's process: operations on its memory are copies by the lcore that polls the worker.
+ *
+ * Threads: any, but that which polls the worker. Blocks: for the worker's answer, 5 s at most.
+ *
+ * @param worker A worker that is polled by another thread.
+ * @param id     What operations name the target by: any number.
+ * @param target Out: the target.
+ * @return 0; -ETIMEDOUT the worker is not polled; -EPROTO it answered something else; -EREMOTEIO it refused, as the log says.
+ */
+__rte_experimental int rdmo_target_open(struct rdmo_worker *worker, uint64_t id,
+					struct rdmo_target **target);
+
+/**
+ * Close a target. Its memory is no longer touched when the call returns; operations that come later end with
+ * RDMO_STATUS_TARGET_LOST.
+ *
+ * Threads: as rdmo_target_open(). Blocks: until the worker has let go of the memory; the worker must be polled.
+ *
+ * @param target A target; invalid afterwards. NULL is allowed.
+ */
+__rte_experimental void rdmo_target_close(struct rdmo_target *target);
+
+/**
+ * Create a receive queue: initiators that bring its secret are let in.
+ *
+ * Threads: as rdmo_target_open(). Blocks: likewise.
+ *
+ * @param target A target.
+ * @param secret Out: RDMO_SECRET_BYTES, drawn at random: for those who may connect.
+ * @param rq_id  Out: its number, for rdmo_mr_reg() and rdmo_rq_destroy().
+ * @return As rdmo_target_open().
+ */
+__rte_experimental int rdmo_rq_create(struct rdmo_target *target, uint8_t *secret, uint64_t *rq_id);
+
+/**
+ * Destroy a receive queue: its initiators are disconnected, and nobody is let in by it any longer.
+ *
+ * Threads: as rdmo_target_open(). Blocks: likewise.
+ *
+ * @param target A target.
+ * @param rq_id  As rdmo_rq_create() gave it.
+ * @return As rdmo_target_open(); -ENOENT it has none of that number.
+ */
+__rte_experimental int rdmo_rq_destroy(struct rdmo_target *target, uint64_t rq_id);
+
+/** Memory that a target offers. */
+struct rdmo_mr_attr {
+	void *addr; /**< its first byte; it must stay where it is until rdmo_mr_dereg() has returned */
+	uint64_t length; /**< bytes, 1 and more */
+	uint64_t
+		rq_id; /**< whose initiators may use the key; 0: those of all receive queues of the target */
+	uint32_t rights;	       /**< what they may do: enum rdmo_right, one at least */
+	enum rdmo_tail_mode tail_mode; /**< of a queue in it: RDMO_TAIL_EXCLUSIVE so far */
+};
+
+/**
+ * Register memory.
+ *
+ * A queue is two regions: its bytes, and an address in them of 8 bytes, at a multiple of 8, that is stored anywhere else, its tail.
+ * The first append binds both together. The tail is moved by the worker alone: if it finds another value than it has stored, the
+ * queue stops, with RDMO_STATUS_TAIL, until its bytes are registered again.
+ *
+ * Threads: as rdmo_target_open(). Blocks: likewise.
+ *
+ * @param target A target.
+ * @param attr   The memory.
+ * @param key    Out: what initiators name it by: random, 64 bits.
+ * @return As rdmo_target_open(); -ENOSPC there are as many as may be; -ENOENT there is no such receive queue; -ENOTSUP the tail mode.
+ */
+__rte_experimental int rdmo_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr,
+				   uint64_t *key);
+
+/**
+ * Take memory back. When it returns, no operation touches it.
+ *
+ * Threads: as rdmo_target_open(). Blocks: likewise.
+ *
+ * @param target A target.
+ * @param key    As rdmo_mr_reg() gave it.
+ * @return As rdmo_target_open(); -ENOENT it has none of that key.
+ */
+__rte_experimental int rdmo_mr_dereg(struct rdmo_target *target, uint64_t key);
+
+/* ---- Initiator ---- */
+
+/** How to connect. A member that is 0 or NULL has the default in brackets. */
+struct rdmo_connect_attr {
+	const char *address;   /**< the worker's [RDMO_ADDRESS]: rdmo_worker_address() */
+	const uint8_t *secret; /**< RDMO_SECRET_BYTES, of the target's receive queue; not NULL */
+	uint32_t
+		depth; /**< operations that are not answered yet [256]: 2 .. 32,768, a power of two */
+	uint32_t receives; /**< answers that it has room for [16]: 4 .. 256 messages */
+	uint32_t
+		receive_bytes; /**< the longest answer [4096]: RDMO_RECEIVE_MIN_BYTES .. 65,536, a multiple of 8 */
+	uint32_t gid_index;  /**< its address in the GID table of port 1 [0]: 0 .. 255 */
+	uint32_t timeout_ms; /**< how long to wait for the worker, milliseconds [5000] */
+};
+
+/** An operation. */
+struct rdmo_op {
+	uint64_t user_data; /**< comes back in struct rdmo_completion */
+	uint64_t id;	    /**< the target's, as it was opened */
+	uint16_t op_id;	    /**< enum rdmo_op_id */
+	uint16_t flags;	 /**< RDMO_FLAG_FENCE, RDMO_FLAG_SILENT; others are refused by the worker */
+	uint32_t length; /**< APPEND: bytes of the payload. SCATTER: pieces. FLUSH: 0 */
+	union {
+		/** APPEND */
+		struct {
+			uint64_t ptr_addr;   /**< of the queue's tail in the target */
+			uint64_t ptr_key;    /**< the key for it */
+			uint64_t data_key;   /**< the key for the queue's bytes */
+			const void *payload; /**< copied by rdmo_post() */
+		} append;
+		/** FLUSH */
+		struct {
+			uint64_t flush_id; /**< any number, for the worker's end */
+			uint64_t key; /**< of the region whose operations it is about; 0: all */
+		} flush;
+		/** SCATTER */
+		struct {
+			const struct rdmo_scatter_iov
+				*iovs;		 /**< the pieces, as they go over the wire */
+			const void *const *data; /**< of each piece, copied by rdmo_post() */
+		} scatter;
+		uint64_t room[4]; /**< fills it; ignored */
+	};
+	uint64_t reserved; /**< 0 */
+};
+
+/** How an operation ended. */
+struct rdmo_completion {
+	uint64_t user_data; /**< the operation's */
+	/**
+	 * APPEND: the payload's address in the target. FLUSH that was executed: the number of the first operation that failed since
+	 * the last FLUSH, RDMO_NONE if there was none; operations count from 1, in the order of posting. Else 0
+	 */
+	uint64_t value;
+	uint32_t status; /**< enum rdmo_status; of FLUSH that was executed, that operation's */
+	uint32_t length; /**< the operation's, if it was done; else 0 */
+};
+
+/**
+ * Connect to a target.
+ *
+ * Threads: any, but that which polls the worker. Blocks: for the worker, and for commands of the device.
+ *
+ * @param pd   A protection domain; it must live as long as the connection.
+ * @param attr How.
+ * @param conn Out: the connection.
+ * @return 0; -EACCES the worker does not know the secret; -ENOSPC it has as many connections as it can; -EREMOTEIO it refused for
+ *         another reason, as the log says; -ETIMEDOUT it did not answer; -EPROTO it answered something else; the socket's error;
+ *         as rdmapmd_qp_create(), rdmapmd_qp_connect().
+ */
+__rte_experimental int rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr,
+				    struct rdmo_conn **conn);
+
+/**
+ * Disconnect. Operations that were not answered are done or not.
+ *
+ * Threads: no other may use it. Blocks: for commands of the device.
+ *
+ * @param conn A connection; invalid afterwards. NULL is allowed.
+ */
+__rte_experimental void rdmo_disconnect(struct rdmo_conn *conn);
+
+/**
+ * Post operations in order, in as few messages as they fit into.
+ *
+ * Threads: one at a time, as rdmo_poll(). Blocks: never.
+ * Order:   those of a connection are executed in the order of posting.
+ * Owner:   what an operation points to is the caller's again when the call returns.
+ *
+ * @param conn A connection.
+ * @param ops  The operations.
+ * @param n    How many; 0 is allowed.
+ * @return How many were taken, 0..n. If fewer than n, rdmo_conn_error() has the reason: -EAGAIN as many are under way as may be,
+ *         or the worker gives no more credits: poll, and post the rest; of operations that are SILENT the last place is kept for
+ *         one that is not. -EMSGSIZE it does not fit into a message; -EINVAL an operation that is none, or SILENT with FLUSH;
+ *         -ENOTCONN the connection has ended.
+ */
+__rte_experimental uint32_t rdmo_post(struct rdmo_conn *conn, const struct rdmo_op *ops,
+				      uint32_t n);
+
+/**
+ * Poll for operations that were answered, in the order of posting. When the connection has ended, all that were not answered
+ * complete with RDMO_STATUS_UNKNOWN. Operations that are SILENT do not complete, but then.
+ *
+ * Threads: one at a time, as rdmo_post(). Blocks: never.
+ *
+ * @param conn A connection.
+ * @param done Out: room for `n`.
+ * @param n    Completions at most; 0 is allowed.
+ * @return How many entries of `done` were filled, 0..n.
+ */
+__rte_experimental uint32_t rdmo_poll(struct rdmo_conn *conn, struct rdmo_completion *done,
+				      uint32_t n);
+
+/**
+ * Why the last call of rdmo_post() took fewer than it was given.
+ *
+ * Threads: as rdmo_post(). Blocks: never.
+ *
+ * @param conn A connection.
+ * @return -errno; 0 if it took all.
+ */
+__rte_experimental int rdmo_conn_error(const struct rdmo_conn *conn);
+
+/**
+ * Why the worker, or this end, has closed a connection.
+ *
+ * Threads: as rdmo_post(). Blocks: never.
+ *
+ * @param conn A connection.
+ * @return RDMO_REASON_NONE: it was not closed so; it may have ended all the same.
+ */
+__rte_experimental enum rdmo_reason rdmo_conn_reason(const struct rdmo_conn *conn);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_lcore.h>
+
+#include "log.h"
+#include "serve.h"
+#include "socket.h"
+
+/* Commands that one client has executed before others have their turn. */
+#define TURN 16
+
+static uint64_t
+now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ---- A session's stream ---- */
+
+/* Send what is to be sent. False: it is not all sent, or the stream is broken, and `is_over`. */
+static bool
+session_send(struct rdmo_session *session, bool *is_over)
+{
+	while (session->out_sent < session->out_count) {
+		const ssize_t n =
+			send(session->fd, session->out + session->out_sent,
+			     session->out_count - session->out_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n <= 0) {
+			*is_over = n == 0 || (errno != EAGAIN && errno != EINTR);
+			return false;
+		}
+		session->out_sent += (uint32_t)n;
+	}
+	session->out_sent = session->out_count = 0;
+	*is_over = session->is_ending;
+	return !session->is_ending;
+}
+
+/* Receive towards a whole command. False: there is no more now, or the stream has ended, and `is_over`. */
+static bool
+session_receive(struct rdmo_session *session, bool *is_over)
+{
+	struct rdmo_stream *in = &session->in;
+
+	while (rdmo_stream_wanted(in) > 0) {
+		const ssize_t n = recv(session->fd, rdmo_stream_room(in), rdmo_stream_wanted(in),
+				       MSG_DONTWAIT);
+
+		if (n <= 0) {
+			*is_over = n == 0 || (errno != EAGAIN && errno != EINTR);
+			return false;
+		}
+		if (rdmo_stream_received(in, (uint32_t)n) != RDMO_REASON_NONE) {
+			*is_over = true;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Some commands of one session. False: it is over. */
+static bool
+session_serve(struct rdmo_server *server, struct rdmo_session *session)
+{
+	bool is_over = false;
+
+	for (uint32_t i = 0;
+	     i < TURN && session_send(session, &is_over) && session_receive(session, &is_over); i++)
+		rdmo_session_command(&server->house, session);
+	if (!is_over && session->out_count > 0)
+		session_send(session, &is_over);
+	return !is_over;
+}
+
+/* ---- Sessions come and go ---- */
+
+static void
+session_add(struct rdmo_server *server, struct rdmo_session *session)
+{
+	if (session != NULL)
+		TAILQ_INSERT_TAIL(&server->house.sessions, session, next);
+}
+
+static void
+accept_some(struct rdmo_server *server)
+{
+	int fd;
+
+	while (server->half_open < RDMO_HALF_OPEN) {
+		fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		session_add(server, rdmo_session_new(fd, false, now_ms() + RDMO_HELLO_MS));
+		server->half_open++;
+	}
+}
+
+static void
+arrivals_take(struct rdmo_server *server)
+{
+	pthread_mutex_lock(&server->lock);
+	TAILQ_CONCAT(&server->house.sessions, &server->arrivals, next);
+	pthread_mutex_unlock(&server->lock);
+}
+
+/* Connections that the lane has ended. */
+static void
+ended_take(struct rdmo_server *server)
+{
+	struct rdmo_session *session;
+	uint64_t number;
+
+	while ((number = rdmo_lane_ended(server->house.lane)) != 0) {
+		session = rdmo_session_find(&server->house, number);
+		if (session != NULL)
+			rdmo_session_end(&server->house, session);
+	}
+}
+
+/* ---- The thread ---- */
+
+/* Sessions with something to read or to write have it done, those whose time is over go; how long to wait for the next one. */
+static int
+sessions_serve(struct rdmo_server *server)
+{
+	struct rdmo_session *session, *after;
+	int wait_ms = -1;
+
+	server->half_open = 0;
+	for (session = TAILQ_FIRST(&server->house.sessions); session != NULL; session = after) {
+		const bool is_open = session_serve(server, session);
+		const uint64_t now = now_ms();
+
+		/* A command may have ended others. */
+		after = TAILQ_NEXT(session, next);
+		if (!is_open ||
+		    (session->kind == RDMO_SESSION_NEW && now >= session->deadline_ms)) {
+			rdmo_session_end(&server->house, session);
+		} else if (session->kind == RDMO_SESSION_NEW && !session->is_local) {
+			const int left = (int)(session->deadline_ms - now);
+
+			wait_ms = wait_ms < 0 || left < wait_ms ? left : wait_ms;
+			server->half_open++;
+		}
+	}
+	return wait_ms;
+}
+
+/* Until there is something to do. */
+static void
+wait_for_some(struct rdmo_server *server, int wait_ms)
+{
+	const struct rdmo_session *session;
+	struct pollfd *fds;
+	nfds_t count = 2;
+	uint64_t value;
+
+	TAILQ_FOREACH(session, &server->house.sessions, next)
+		count++;
+	fds = calloc(count, sizeof(*fds));
+	if (fds == NULL) {
+		usleep(1000);
+		return;
+	}
+	count = 0;
+	fds[count++] = (struct pollfd){ .fd = server->wake_fd, .events = POLLIN };
+	if (server->half_open < RDMO_HALF_OPEN)
+		fds[count++] = (struct pollfd){ .fd = server->listen_fd, .events = POLLIN };
+	TAILQ_FOREACH(session, &server->house.sessions, next)
+		fds[count++] = (struct pollfd){
+			.fd = session->fd,
+			.events = session->out_count > 0 ? POLLOUT : POLLIN,
+		};
+	poll(fds, count, wait_ms);
+	if ((fds[0].revents & POLLIN) != 0 &&
+	    read(server->wake_fd, &value, sizeof(value)) != sizeof(value))
+		RDMO_LOG(DEBUG, "woken for nothing");
+	free(fds);
+}
+
+static void *
+serve(void *arg)
+{
+	struct rdmo_server *server = arg;
+
+	while (!atomic_load(&server->is_stopped)) {
+		arrivals_take(server);
+		ended_take(server);
+		wait_for_some(server, sessions_serve(server));
+		accept_some(server);
+	}
+	arrivals_take(server);
+	while (!TAILQ_EMPTY(&server->house.sessions))
+		rdmo_session_end(&server->house, TAILQ_FIRST(&server->house.sessions));
+	return NULL;
+}
+
+static void
+wake(const struct rdmo_server *server)
+{
+	const uint64_t one = 1;
+
+	if (write(server->wake_fd, &one, sizeof(one)) != sizeof(one))
+		RDMO_LOG(ERR, "the bootstrap of %s cannot be woken", server->address);
+}
+
+int
+rdmo_server_start(struct rdmo_server *server, const char *address)
+{
+	int rc;
+
+	TAILQ_INIT(&server->house.sessions);
+	TAILQ_INIT(&server->arrivals);
+	server->listen_fd = rdmo_socket_listen(address, server->address, sizeof(server->address));
+	if (server->listen_fd < 0) {
+		RDMO_LOG(ERR, "cannot listen at %s: %s", address, strerror(-server->listen_fd));
+		return server->listen_fd;
+	}
+	pthread_mutex_init(&server->lock, NULL);
+	rc = rte_ctrl_thread_create(&server->thread, "rdmo", NULL, serve, server);
+	if (rc == 0)
+		return 0;
+	pthread_mutex_destroy(&server->lock);
+	rdmo_socket_forget(server->address);
+	close(server->listen_fd);
+	return rc < 0 ? rc : -rc;
+}
+
+void
+rdmo_server_stop(struct rdmo_server *server)
+{
+	atomic_store(&server->is_stopped, true);
+	wake(server);
+	pthread_join(server->thread, NULL);
+	pthread_mutex_destroy(&server->lock);
+	rdmo_socket_forget(server->address);
+	close(server->listen_fd);
+}
+
+int
+rdmo_server_adopt(struct rdmo_server *server, int fd)
+{
+	struct rdmo_session *session = rdmo_session_new(fd, true, UINT64_MAX);
+
+	if (session == NULL)
+		return -ENOMEM;
+	pthread_mutex_lock(&server->lock);
+	TAILQ_INSERT_TAIL(&server->arrivals, session, next);
+	pthread_mutex_unlock(&server->lock);
+	wake(server);
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The bootstrap of a worker: a thread that listens, accepts, reads commands and sends notifications, without ever waiting for one
+ * client. Who says nothing for 5 s is disconnected; while 64 have said nothing yet, others wait in the kernel.
+ */
+#ifndef RDMO_SERVE_H
+#define RDMO_SERVE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "session.h"
+
+#define RDMO_HELLO_MS  5000
+#define RDMO_HALF_OPEN 64
+
+struct rdmo_server {
+	struct rdmo_house house;
+	char address[128];
+	int listen_fd, wake_fd;
+	uint32_t half_open;
+	atomic_bool is_stopped;
+	pthread_mutex_t lock;	       /* of arrivals */
+	struct rdmo_sessions arrivals; /* of this process */
+	pthread_t thread;
+};
+
+/* Begin. `server->house`, but for its sessions, and `wake_fd`, an eventfd that the lane wakes it by, are set. Returns 0, -errno. */
+int rdmo_server_start(struct rdmo_server *server, const char *address);
+
+/* End, with all its sessions. */
+void rdmo_server_stop(struct rdmo_server *server);
+
+/* The end of a local target's stream, which is the server's from now on. Threads: any. Returns 0, -ENOMEM. */
+int rdmo_server_adopt(struct rdmo_server *server, int fd);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rdmapmd.h>
+
+#include "end.h"
+#include "log.h"
+#include "session.h"
+
+struct rdmo_session *
+rdmo_session_new(int fd, bool is_local, uint64_t deadline_ms)
+{
+	struct rdmo_session *session = calloc(1, sizeof(*session));
+
+	if (session == NULL) {
+		close(fd);
+		return NULL;
+	}
+	session->fd = fd;
+	session->is_local = is_local;
+	session->deadline_ms = deadline_ms;
+	rdmo_stream_begin(&session->in, false);
+	TAILQ_INIT(&session->queues);
+	TAILQ_INIT(&session->regions);
+	return session;
+}
+
+struct rdmo_session *
+rdmo_session_find(struct rdmo_house *house, uint64_t number)
+{
+	struct rdmo_session *session;
+
+	TAILQ_FOREACH(session, &house->sessions, next)
+		if (session->peer != NULL && session->peer->session == number)
+			return session;
+	return NULL;
+}
+
+/* ---- Ends ---- */
+
+/*
+ * A message may lie in the CQ, in a receive of the SRQ that nobody else knows of, and destroying the queue pair would drop it. In
+ * state ERR no further one comes, so that the lane can look at all of them first.
+ */
+static void
+peer_end(struct rdmo_house *house, struct rdmo_peer *peer)
+{
+	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
+
+	rdmo_lane_ask(house->lane, RDMO_TASK_DROP_PEER, peer, 0);
+	rdmapmd_qp_modify(peer->qp, &attr, RDMAPMD_QP_STATE);
+	rdmo_lane_ask(house->lane, RDMO_TASK_SWEEP, NULL, 0);
+	rdmapmd_qp_destroy(peer->qp);
+	peer->qp = NULL;
+}
+
+static void
+region_end(struct rdmo_house *house, struct rdmo_session *session, struct rdmo_region_entry *entry)
+{
+	rdmo_lane_ask(house->lane, RDMO_TASK_TAKE_REGION, &entry->region, 0);
+	TAILQ_REMOVE(&session->regions, entry, next);
+	free(entry);
+}
+
+static void
+target_end(struct rdmo_house *house, struct rdmo_session *session)
+{
+	struct rdmo_rq_entry *queue;
+
+	rdmo_lane_ask(house->lane, RDMO_TASK_LOSE_CLIENT, NULL, session->client);
+	while (!TAILQ_EMPTY(&session->regions))
+		region_end(house, session, TAILQ_FIRST(&session->regions));
+	while ((queue = TAILQ_FIRST(&session->queues)) != NULL) {
+		TAILQ_REMOVE(&session->queues, queue, next);
+		free(queue);
+	}
+	atomic_fetch_sub(&house->targets, 1);
+}
+
+void
+rdmo_session_end(struct rdmo_house *house, struct rdmo_session *session)
+{
+	if (session->peer != NULL)
+		peer_end(house, session->peer);
+	if (session->kind == RDMO_SESSION_TARGET)
+		target_end(house, session);
+	TAILQ_REMOVE(&house->sessions, session, next);
+	/* Who waits for the end of its stream waits for all of this. */
+	close(session->fd);
+	free(session);
+}
+
+/* ---- Commands of a target ---- */
+
+static enum rdmo_status
+client_init(struct rdmo_house *house, struct rdmo_session *session,
+	    const struct rdmo_command *command)
+{
+	struct rdmo_addr addr;
+
+	if (session->kind != RDMO_SESSION_NEW)
+		return RDMO_STATUS_CLIENT;
+	/* The addresses of another process are none here. */
+	if (!session->is_local)
+		return RDMO_STATUS_NOTSUP;
+	if (rdmo_end_tell(house->pd->context, house->gid_index, 0, 0, 0, &addr) != 0)
+		return RDMO_STATUS_NOTSUP;
+	session->kind = RDMO_SESSION_TARGET;
+	session->id = rte_le_to_cpu_64(command->client_init->id);
+	session->client = ++house->clients;
+	atomic_fetch_add(&house->targets, 1);
+	session->out_count = rdmo_client_init_done_write(session->out, command->tag, &addr);
+	return RDMO_STATUS_OK;
+}
+
+static struct rdmo_rq_entry *
+queue_find(const struct rdmo_session *session, uint64_t rq_id)
+{
+	struct rdmo_rq_entry *queue;
+
+	TAILQ_FOREACH(queue, &session->queues, next)
+		if (queue->rq_id == rq_id)
+			return queue;
+	return NULL;
+}
+
+static enum rdmo_status
+rq_create(struct rdmo_house *house, struct rdmo_session *session,
+	  const struct rdmo_command *command)
+{
+	struct rdmo_rq_entry *queue;
+
+	if (command->addr != NULL)
+		return RDMO_STATUS_NOTSUP;
+	queue = calloc(1, sizeof(*queue));
+	if (queue == NULL)
+		return RDMO_STATUS_FULL;
+	queue->rq_id = ++house->queues;
+	memcpy(queue->secret, command->rq_create->secret, sizeof(queue->secret));
+	TAILQ_INSERT_TAIL(&session->queues, queue, next);
+	session->out_count =
+		rdmo_done_write(session->out, RDMO_CMD_RQ_CREATE, command->tag, queue->rq_id);
+	return RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+rq_destroy(struct rdmo_house *house, struct rdmo_session *session,
+	   const struct rdmo_command *command)
+{
+	const uint64_t rq_id = rte_le_to_cpu_64(command->rq->rq_id);
+	struct rdmo_rq_entry *queue = queue_find(session, rq_id);
+	struct rdmo_session *other, *after;
+
+	if (queue == NULL)
+		return RDMO_STATUS_KEY;
+	TAILQ_REMOVE(&session->queues, queue, next);
+	free(queue);
+	for (other = TAILQ_FIRST(&house->sessions); other != NULL; other = after) {
+		after = TAILQ_NEXT(other, next);
+		if (other->peer != NULL && other->peer->flow.rq_id == rq_id)
+			rdmo_session_end(house, other);
+	}
+	session->out_count =
+		rdmo_done_write(session->out, RDMO_CMD_RQ_DESTROY, command->tag, rq_id);
+	return RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
+{
+	const struct rdmo_mr_reg *reg = command->mr_reg;
+	struct rdmo_region_entry *entry;
+	uint64_t key;
+
+	if (reg->tail_mode != rte_cpu_to_le_32(RDMO_TAIL_EXCLUSIVE))
+		return RDMO_STATUS_NOTSUP;
+	if (reg->rq_id != 0 && queue_find(session, rte_le_to_cpu_64(reg->rq_id)) == NULL)
+		return RDMO_STATUS_KEY;
+	entry = calloc(1, sizeof(*entry));
+	if (entry == NULL || rdmo_random_number(&key) != 0) {
+		free(entry);
+		return RDMO_STATUS_FULL;
+	}
+	entry->region = (struct rdmo_region){
+		.key = key,
+		.client = session->client,
+		.rq_id = rte_le_to_cpu_64(reg->rq_id),
+		.va = rte_le_to_cpu_64(reg->va),
+		.len = rte_le_to_cpu_64(reg->len),
+		.rights = rte_le_to_cpu_32(reg->rights),
+	};
+	if (rdmo_lane_ask(house->lane, RDMO_TASK_PUT_REGION, &entry->region, 0) != 0) {
+		free(entry);
+		return RDMO_STATUS_FULL;
+	}
+	TAILQ_INSERT_TAIL(&session->regions, entry, next);
+	session->out_count = rdmo_done_write(session->out, RDMO_CMD_MR_REG, command->tag, key);
+	return RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+mr_dereg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
+{
+	const uint64_t key = rte_le_to_cpu_64(command->mr->rkey);
+	struct rdmo_region_entry *entry;
+
+	TAILQ_FOREACH(entry, &session->regions, next)
+		if (entry->region.key == key)
+			break;
+	if (entry == NULL)
+		return RDMO_STATUS_KEY;
+	region_end(house, session, entry);
+	session->out_count = rdmo_done_write(session->out, RDMO_CMD_MR_DEREG, command->tag, key);
+	return RDMO_STATUS_OK;
+}
+
+/* ---- An initiator's command ---- */
+
+/* Takes as long for a secret that is wrong at its beginning as for another one. */
+static bool
+secret_is(const uint8_t *a, const uint8_t *b)
+{
+	uint8_t differs = 0;
+
+	for (uint32_t i = 0; i < RDMO_SECRET_BYTES; i++)
+		differs |= a[i] ^ b[i];
+	return differs == 0;
+}
+
+/* Who has a receive queue with this secret; NULL. */
+static struct rdmo_session *
+target_of(struct rdmo_house *house, const uint8_t *secret, uint64_t *rq_id)
+{
+	struct rdmo_session *session, *found = NULL;
+	struct rdmo_rq_entry *queue;
+
+	*rq_id = 0;
+	TAILQ_FOREACH(session, &house->sessions, next)
+		TAILQ_FOREACH(queue, &session->queues, next)
+			if (secret_is(queue->secret, secret)) {
+				*rq_id = queue->rq_id;
+				found = session;
+			}
+	return found;
+}
+
+static struct rdmo_peer *
+peer_free(struct rdmo_lane *lane)
+{
+	for (uint32_t i = 0; i < lane->peer_count; i++)
+		if (lane->peers[i].qp == NULL)
+			return &lane->peers[i];
+	return NULL;
+}
+
+static int
+peer_qp(struct rdmo_house *house, struct rdmapmd_qp **qp)
+{
+	struct rdmapmd_qp_init_attr attr = {
+		.send_cq = house->lane->cq,
+		.recv_cq = house->lane->cq,
+		.srq = house->lane->srq,
+		.td = house->lane->td,
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = RDMO_ANSWERS, .max_send_sge = 1 },
+	};
+
+	return rdmapmd_qp_create(house->pd, &attr, qp);
+}
+
+/* Its queue pair, connected. */
+static enum rdmo_status
+peer_connect(struct rdmo_house *house, struct rdmo_peer *peer, const struct rdmo_addr *theirs,
+	     struct rdmo_addr *own)
+{
+	const struct rdmo_lane_attr *attr = &house->lane->attr;
+	struct rdmapmd_qp *qp;
+	int rc;
+
+	rc = peer_qp(house, &qp);
+	if (rc != 0) {
+		RDMO_LOG(ERR, "no queue pair for an initiator: %s", strerror(-rc));
+		return RDMO_STATUS_FULL;
+	}
+	rc = rdmo_end_tell(house->pd->context, house->gid_index, qp->qp_num, attr->credits,
+			   attr->receive_bytes, own);
+	if (rc == 0)
+		rc = rdmo_end_connect(qp, house->gid_index, own, theirs);
+	if (rc == 0)
+		rc = rdmo_random_number(&peer->session);
+	if (rc != 0) {
+		RDMO_LOG(ERR, "an initiator cannot be connected: %s", strerror(-rc));
+		rdmapmd_qp_destroy(qp);
+		return RDMO_STATUS_BOUNDS;
+	}
+	peer->qp = qp;
+	return RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
+{
+	const uint32_t theirs = rte_le_to_cpu_32(command->addr->receive_bytes);
+	struct rdmo_peer *peer = peer_free(house->lane);
+	const struct rdmo_session *target;
+	enum rdmo_status status;
+	struct rdmo_addr own;
+	uint64_t rq_id;
+
+	if (session->kind != RDMO_SESSION_NEW || session->is_local)
+		return RDMO_STATUS_CLIENT;
+	target = target_of(house, command->hello->secret, &rq_id);
+	if (target == NULL)
+		return RDMO_STATUS_KEY;
+	if (peer == NULL)
+		return RDMO_STATUS_FULL;
+	*peer = (struct rdmo_peer){ .slot = peer->slot };
+	status = peer_connect(house, peer, command->addr, &own);
+	if (status != RDMO_STATUS_OK)
+		return status;
+	rdmo_flow_begin(&peer->flow, target->id, target->client, rq_id);
+	peer->granted = peer->told = house->lane->attr.credits;
+	peer->may_send = rte_le_to_cpu_32(command->addr->credits);
+	peer->answer_bytes = RTE_MIN(theirs, house->lane->attr.receive_bytes) & ~UINT32_C(7);
+	peer->free_answers = (1 << RDMO_ANSWERS) - 1;
+	peer->first = RDMO_LANE_NONE;
+	peer->next_seq = 1;
+	session->kind = RDMO_SESSION_INITIATOR;
+	session->peer = peer;
+	session->out_count = rdmo_hello_done_write(session->out, command->tag, peer->session, &own);
+	rdmo_lane_ask(house->lane, RDMO_TASK_ADD_PEER, peer, 0);
+	return RDMO_STATUS_OK;
+}
+
+/* ---- Commands ---- */
+
+static enum rdmo_status
+execute(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
+{
+	if (command->status != RDMO_STATUS_OK)
+		return command->status;
+	if (command->kind == RDMO_CMD_CLIENT_INIT)
+		return client_init(house, session, command);
+	if (command->kind == RDMO_CMD_HELLO)
+		return hello(house, session, command);
+	if (session->kind != RDMO_SESSION_TARGET)
+		return RDMO_STATUS_CLIENT;
+	switch (command->kind) {
+	case RDMO_CMD_RQ_CREATE: return rq_create(house, session, command);
+	case RDMO_CMD_RQ_DESTROY: return rq_destroy(house, session, command);
+	case RDMO_CMD_MR_REG: return mr_reg(house, session, command);
+	default: return mr_dereg(house, session, command);
+	}
+}
+
+void
+rdmo_session_command(struct rdmo_house *house, struct rdmo_session *session)
+{
+	struct rdmo_command command;
+	enum rdmo_status status;
+
+	rdmo_command_read(&session->in, &command);
+	status = execute(house, session, &command);
+	if (status != RDMO_STATUS_OK) {
+		session->out_count =
+			rdmo_refused_write(session->out, command.kind, command.tag, status);
+		/* Who is not let in goes; a target may ask for something else. */
+		session->is_ending = session->kind != RDMO_SESSION_TARGET;
+	}
+	session->out_sent = 0;
+	rdmo_stream_next(&session->in);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Sockets of the bootstrap: "HOST:PORT", "[HOST]:PORT", "unix:PATH". Hosts are numbers, so that nobody waits for a name. All
+ * descriptors are closed on exec and do not block.
+ */
+#ifndef RDMO_SOCKET_H
+#define RDMO_SOCKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rdmo_stream;
+struct rdmo_notification;
+
+/*
+ * Listen. `bound`: the address with the port that was found, for rdmo_socket_forget().
+ *
+ * @return a descriptor; -EINVAL no such address; -EADDRINUSE; -errno
+ */
+int rdmo_socket_listen(const char *address, char *bound, size_t room);
+
+/* Remove what listening has left behind. */
+void rdmo_socket_forget(const char *bound);
+
+/* Connect. Returns a descriptor; -EINVAL no such address; -ETIMEDOUT; -errno. */
+int rdmo_socket_connect(const char *address, uint32_t timeout_ms);
+
+/*
+ * Send a command and wait for its notification, which `stream` has then.
+ *
+ * @return 0, whatever its status; -ETIMEDOUT; -ECONNRESET the stream has ended; -EPROTO what came is none, or another one's; -errno
+ */
+int rdmo_socket_ask(int fd, const void *cmd, uint32_t bytes, struct rdmo_stream *stream,
+		    struct rdmo_notification *notification, uint32_t timeout_ms);
+
+/* Say that nothing more will be asked, and wait until the other end is closed. Returns 0, -errno. */
+int rdmo_socket_finish(int fd);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rdmapmd.h>
+
+#include "rdmo.h"
+#include "worker.h"
+
+#define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
+
+#define RECEIVES_MAX 32768
+#define REGIONS_MAX  65536
+#define GIDS	     256
+
+static int
+attr_check(const struct rdmo_worker_attr *attr, struct rdmo_lane_attr *lane)
+{
+	*lane = (struct rdmo_lane_attr){
+		.receives = OR(attr->receives, 512),
+		.credits = OR(attr->credits, 16),
+		.receive_bytes = OR(attr->receive_bytes, 4096),
+		.max_regions = OR(attr->max_regions, 1024),
+	};
+	if (lane->credits < RDMO_CREDITS_MIN || lane->credits > RDMO_CREDITS_MAX ||
+	    lane->receives < lane->credits || lane->receives > RECEIVES_MAX ||
+	    lane->receive_bytes < RDMO_RECEIVE_MIN_BYTES ||
+	    lane->receive_bytes > RDMO_MESSAGE_MAX || lane->receive_bytes % 8 != 0 ||
+	    lane->max_regions > REGIONS_MAX || attr->gid_index >= GIDS)
+		return -EINVAL;
+	return OR(attr->lcores, 1) == 1 ? 0 : -ENOTSUP;
+}
+
+static int
+worker_open(struct rdmo_worker *worker, struct rdmapmd_pd *pd, const struct rdmo_worker_attr *attr,
+	    const struct rdmo_lane_attr *lane)
+{
+	const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	worker->server.wake_fd = fd;
+	worker->server.house = (struct rdmo_house){
+		.pd = pd,
+		.lane = &worker->lane,
+		.gid_index = attr->gid_index,
+	};
+	rc = rdmo_lane_open(&worker->lane, pd, lane, fd);
+	if (rc == 0) {
+		rc = rdmo_server_start(&worker->server,
+				       attr->address != NULL ? attr->address : RDMO_ADDRESS);
+		if (rc == 0)
+			return 0;
+		rdmo_lane_close(&worker->lane);
+	}
+	close(fd);
+	return rc;
+}
+
+int
+rdmo_worker_create(struct rdmapmd_pd *pd, const struct rdmo_worker_attr *attr,
+		   struct rdmo_worker **worker)
+{
+	static const struct rdmo_worker_attr defaults = { 0 };
+	struct rdmo_lane_attr lane;
+	struct rdmo_worker *made;
+	int rc;
+
+	if (pd == NULL || worker == NULL)
+		return -EINVAL;
+	if (attr == NULL)
+		attr = &defaults;
+	rc = attr_check(attr, &lane);
+	if (rc != 0)
+		return rc;
+	made = calloc(1, sizeof(*made));
+	if (made == NULL)
+		return -ENOMEM;
+	rc = worker_open(made, pd, attr, &lane);
+	if (rc != 0) {
+		free(made);
+		return rc;
+	}
+	*worker = made;
+	return 0;
+}
+
+int
+rdmo_worker_destroy(struct rdmo_worker *worker)
+{
+	if (worker == NULL)
+		return 0;
+	if (atomic_load(&worker->server.house.targets) > 0)
+		return -EBUSY;
+	atomic_store(&worker->lane.is_alone, true);
+	rdmo_server_stop(&worker->server);
+	rdmo_lane_close(&worker->lane);
+	close(worker->server.wake_fd);
+	free(worker);
+	return 0;
+}
+
+const char *
+rdmo_worker_address(const struct rdmo_worker *worker)
+{
+	return worker->server.address;
+}
+
+uint32_t
+rdmo_worker_poll(struct rdmo_worker *worker, uint32_t i)
+{
+	return i == 0 ? rdmo_lane_poll(&worker->lane) : 0;
+}
+
+/* Of one that the lcore counts meanwhile. */
+static uint64_t
+counted(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+int
+rdmo_worker_stats(const struct rdmo_worker *worker, struct rdmo_worker_stats *stats)
+{
+	const struct rdmo_lane_stats *lane;
+
+	if (worker == NULL || stats == NULL)
+		return -EINVAL;
+	lane = &worker->lane.stats;
+	*stats = (struct rdmo_worker_stats){
+		.messages = counted(&lane->messages),
+		.operations = counted(&lane->operations),
+		.refused = counted(&lane->refused),
+		.answers = counted(&lane->answers),
+		.closed = counted(&lane->closed),
+		.connections = counted(&lane->connections),
+	};
+	return 0;
+}

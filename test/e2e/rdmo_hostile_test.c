@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Initiators and clients of a worker's bootstrap that do not keep to what was agreed: messages whose framing is broken, more of them
+ * than there are credits, streams that are none or say nothing. Each is closed, with its reason, has written nothing, and is of no harm
+ * to the connection beside it.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "port.h"
+#include "rdmo/control.h"
+#include "rdmo/end.h"
+#include "rdmo/message.h"
+#include "rdmo/socket.h"
+#include "rdmo_world.h"
+
+#define WAIT_MS	 60000 /* with sanitizers on a busy machine */
+#define RECEIVES 8u
+#define BYTES	 4096u
+
+/* ---- An initiator that sends bytes ---- */
+
+static struct {
+	struct rdmapmd_qp *qp;
+	struct rdmapmd_cq *cq, *send_cq;
+	struct rdmapmd_mr *mr;
+	uint8_t *memory; /* receives, then one message */
+	uint64_t session;
+	uint32_t credits;
+	int fd;
+} raw;
+
+static void
+raw_receive(uint32_t i)
+{
+	const struct rdmapmd_sge sge = { (uintptr_t)raw.memory + i * BYTES, BYTES, raw.mr->lkey };
+	const struct rdmapmd_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 };
+
+	assert_int_equal(rdmapmd_post_recv(raw.qp, &wr, 1), 1);
+}
+
+static void
+raw_open(void)
+{
+	const struct rdmapmd_cq_init_attr cq = { .cqe = 128 };
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = 64, .max_recv_wr = RECEIVES, .max_send_sge = 1 },
+	};
+	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
+	struct rdmo_notification told;
+	struct rdmo_stream stream;
+	struct rdmo_addr own;
+
+	raw.memory = rte_zmalloc("raw", (RECEIVES + 1) * BYTES, 4096);
+	assert_non_null(raw.memory);
+	assert_int_equal(rdmapmd_mr_reg(world.pd[1], raw.memory, (RECEIVES + 1) * BYTES,
+					RDMAPMD_ACCESS_LOCAL_WRITE, &raw.mr),
+			 0);
+	assert_int_equal(rdmapmd_cq_create(world.context[1], &cq, &raw.cq), 0);
+	assert_int_equal(rdmapmd_cq_create(world.context[1], &cq, &raw.send_cq), 0);
+	attr.send_cq = raw.send_cq;
+	attr.recv_cq = raw.cq;
+	assert_int_equal(rdmapmd_qp_create(world.pd[1], &attr, &raw.qp), 0);
+	assert_int_equal(rdmo_end_prepare(raw.qp), 0);
+	for (uint32_t i = 0; i < RECEIVES; i++)
+		raw_receive(i);
+	assert_int_equal(rdmo_end_tell(world.context[1], 0, raw.qp->qp_num, RECEIVES, BYTES, &own),
+			 0);
+	raw.fd = rdmo_socket_connect(rdmo_worker_address(world.worker), WAIT_MS);
+	assert_true(raw.fd >= 0);
+	assert_int_equal(rdmo_socket_ask(raw.fd, cmd, rdmo_hello_write(cmd, 1, world.secret, &own),
+					 &stream, &told, WAIT_MS),
+			 0);
+	assert_int_equal(told.status, RDMO_STATUS_OK);
+	raw.session = told.number;
+	raw.credits = rte_le_to_cpu_32(told.addr->credits);
+	assert_int_equal(rdmo_end_connect(raw.qp, 0, &own, told.addr), 0);
+}
+
+static void
+raw_close(void)
+{
+	assert_int_equal(rdmapmd_qp_destroy(raw.qp), 0);
+	assert_int_equal(rdmapmd_cq_destroy(raw.send_cq), 0);
+	assert_int_equal(rdmapmd_cq_destroy(raw.cq), 0);
+	assert_int_equal(rdmapmd_mr_dereg(raw.mr), 0);
+	rte_free(raw.memory);
+	close(raw.fd);
+}
+
+static uint8_t *
+raw_message(void)
+{
+	return raw.memory + RECEIVES * BYTES;
+}
+
+static struct rdmapmd_wc
+completion_of(struct rdmapmd_cq *cq)
+{
+	const uint64_t end = rte_get_timer_cycles() + WAIT_MS / 1000 * rte_get_timer_hz();
+	struct rdmapmd_wc wc;
+
+	while (rdmapmd_poll_cq(cq, &wc, 1) == 0) {
+		if (rte_get_timer_cycles() > end)
+			fail_msg("nothing comes");
+		usleep(10);
+	}
+	assert_int_equal(wc.status, RDMAPMD_WC_SUCCESS);
+	return wc;
+}
+
+/* The worker's device has it then. */
+static void
+raw_send(uint32_t bytes)
+{
+	const struct rdmapmd_sge sge = { (uintptr_t)raw_message(), bytes, raw.mr->lkey };
+	const struct rdmapmd_send_wr wr = {
+		.opcode = RDMAPMD_WR_SEND,
+		.send_flags = RDMAPMD_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	assert_int_equal(rdmapmd_post_send(raw.qp, &wr, 1), 1);
+	completion_of(raw.send_cq);
+}
+
+/* The next message that comes: where it is, and its bytes. */
+static const uint8_t *
+raw_wait(uint32_t *bytes)
+{
+	const struct rdmapmd_wc wc = completion_of(raw.cq);
+
+	*bytes = wc.byte_len;
+	return raw.memory + wc.wr_id * BYTES;
+}
+
+/* An append of 8 bytes to the target's queue: a message that is good. */
+static uint32_t
+raw_append(uint64_t seq)
+{
+	const struct rdmo_append_hdr append = {
+		.ptr_addr = rte_cpu_to_le_64((uintptr_t)&world.tail),
+		.ptr_rkey = rte_cpu_to_le_64(world.ptr_key),
+		.data_rkey = rte_cpu_to_le_64(world.data_key),
+	};
+	struct rdmo_writer w;
+
+	rdmo_writer_begin(&w, raw_message(), BYTES, RDMO_MSG_REQUESTS, raw.session, seq);
+	assert_true(rdmo_writer_append(&w, RDMO_ID, 0, &append, "12345678", 8));
+	return rdmo_writer_end(&w, RECEIVES);
+}
+
+static void
+raw_expect_close(enum rdmo_reason reason)
+{
+	struct rdmo_reader reader;
+	const uint8_t *message;
+	uint32_t bytes;
+
+	do {
+		message = raw_wait(&bytes);
+		assert_int_equal(rdmo_answers_open(&reader, message, bytes, raw.session),
+				 RDMO_REASON_NONE);
+	} while (reader.closed_by == RDMO_REASON_NONE);
+	if (reader.closed_by != (uint32_t)reason)
+		fail_msg("closed: %s, not: %s", rdmo_reason_str(reader.closed_by),
+			 rdmo_reason_str(reason));
+}
+
+/* ---- Messages ---- */
+
+/* The one beside it goes on, and the tail is where that has moved it. */
+static void
+neighbour_goes_on(void)
+{
+	const uint64_t before = rdmo_tail_of();
+	const struct rdmo_op op = rdmo_append_of(1, "1", 1);
+
+	rdmo_expect(world.conn, &op, RDMO_STATUS_OK, (uintptr_t)world.queue + before);
+	assert_int_equal(rdmo_tail_of(), before + 1);
+}
+
+static void
+test_a_good_message_is_answered(void **state)
+{
+	struct rdmo_reader reader;
+	struct rdmo_answer answer;
+	const uint8_t *message;
+	uint32_t bytes;
+
+	(void)state;
+	raw_open();
+	raw_send(raw_append(1));
+	message = raw_wait(&bytes);
+	assert_int_equal(rdmo_answers_open(&reader, message, bytes, raw.session), RDMO_REASON_NONE);
+	assert_true(rdmo_answers_next(&reader, &answer));
+	assert_int_equal(answer.status, RDMO_STATUS_OK);
+	assert_int_equal(answer.value, (uintptr_t)world.queue);
+	/* The message that was executed is a credit again. */
+	assert_int_equal(reader.credits, raw.credits + 1);
+	raw_close();
+	rdmo_wait_connections(1);
+}
+
+static void
+test_an_unknown_operation_is_refused(void **state)
+{
+	struct rdmo_reader reader;
+	struct rdmo_answer answer;
+	const uint8_t *message;
+	uint32_t bytes;
+
+	(void)state;
+	raw_open();
+	bytes = raw_append(1);
+	raw_message()[sizeof(struct rdmo_msg) + sizeof(struct rdmo_frame) + 8] = 99;
+	raw_send(bytes);
+	message = raw_wait(&bytes);
+	assert_int_equal(rdmo_answers_open(&reader, message, bytes, raw.session), RDMO_REASON_NONE);
+	assert_true(rdmo_answers_next(&reader, &answer));
+	assert_int_equal(answer.status, RDMO_STATUS_OP);
+	assert_int_equal(answer.op_id, 99);
+	assert_int_equal(rdmo_tail_of(), 0);
+	raw_close();
+	rdmo_wait_connections(1);
+}
+
+/* A member of a message that is good but for it, and why that closes the connection. */
+static void
+test_broken_framing_closes_a_connection(void **state)
+{
+	static const struct {
+		uint32_t at;
+		uint8_t value;
+		int32_t more; /* bytes that are sent */
+		enum rdmo_reason reason;
+	} rows[] = {
+		{ 0, 'r', 0, RDMO_REASON_MAGIC },
+		{ 4, 2, 0, RDMO_REASON_VERSION },
+		{ 5, RDMO_MSG_ANSWERS, 0, RDMO_REASON_KIND },
+		{ 6, 2, 0, RDMO_REASON_COUNT },
+		{ 8, 8, 0, RDMO_REASON_LENGTH },
+		{ 0, 'R', 8, RDMO_REASON_LENGTH },
+		{ 0, 'R', -40, RDMO_REASON_LENGTH },
+		{ 24, 2, 0, RDMO_REASON_SEQ },
+		{ 32, 0xff, 0, RDMO_REASON_FRAME },
+		{ 36, 1, 0, RDMO_REASON_RESERVED },
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(rows); i++) {
+		uint32_t bytes;
+
+		raw_open();
+		bytes = raw_append(1);
+		raw_message()[rows[i].at] = rows[i].value;
+		raw_send((uint32_t)((int32_t)bytes + rows[i].more));
+		raw_expect_close(rows[i].reason);
+		assert_int_equal(rdmo_tail_of(), i);
+		neighbour_goes_on();
+		rdmo_wait_connections(1);
+		raw_close();
+	}
+}
+
+static void
+test_a_foreign_session_closes_a_connection(void **state)
+{
+	uint32_t bytes;
+
+	(void)state;
+	raw_open();
+	bytes = raw_append(1);
+	raw_message()[16] ^= 1;
+	raw_send(bytes);
+	raw_expect_close(RDMO_REASON_SESSION);
+	assert_int_equal(rdmo_tail_of(), 0);
+	neighbour_goes_on();
+	raw_close();
+	rdmo_wait_connections(1);
+}
+
+static void
+test_a_cut_header_closes_a_connection(void **state)
+{
+	(void)state;
+	raw_open();
+	raw_append(1);
+	raw_send(24);
+	raw_expect_close(RDMO_REASON_SHORT);
+	neighbour_goes_on();
+	raw_close();
+	rdmo_wait_connections(1);
+}
+
+/* It takes no answers, so the worker stops to execute for it: more messages than it has credits for close it, and no other. */
+static void
+test_more_messages_than_credits_close_a_connection(void **state)
+{
+	struct rdmo_worker_stats stats;
+
+	(void)state;
+	raw_open();
+	/* An answer for each, as many as there are receives; then the worker waits, and all credits are under way. */
+	for (uint32_t i = 0; i < RECEIVES; i++) {
+		raw_send(raw_append(1 + i));
+		do
+			assert_int_equal(rdmo_worker_stats(world.worker, &stats), 0);
+		while (stats.operations != i + 1);
+	}
+	for (uint32_t i = 0; i < raw.credits; i++)
+		raw_send(raw_append(1 + RECEIVES + i));
+	neighbour_goes_on();
+	assert_int_equal(rdmo_worker_stats(world.worker, &stats), 0);
+	assert_int_equal(stats.closed, 0);
+	raw_send(raw_append(1 + RECEIVES + raw.credits));
+	rdmo_wait_connections(1);
+	assert_int_equal(rdmo_worker_stats(world.worker, &stats), 0);
+	assert_int_equal(stats.closed, 1);
+	neighbour_goes_on();
+	raw_close();
+}
+
+/* ---- Streams ---- */
+
+static int
+stream_open(void)
+{
+	const int fd = rdmo_socket_connect(rdmo_worker_address(world.worker), WAIT_MS);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void
+test_a_stream_that_is_none_is_closed(void **state)
+{
+	const int fd = stream_open();
+
+	(void)state;
+	assert_int_equal(send(fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 37, MSG_NOSIGNAL),
+			 37);
+	rdmo_socket_finish(fd);
+	close(fd);
+	neighbour_goes_on();
+}
+
+/* Commands of a target need one; and one whose memory is another process's is not believed. */
+static void
+test_a_client_of_the_socket_is_no_target(void **state)
+{
+	const struct rdmo_addr addr = { .mtu = RTE_LE16(1024) };
+	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
+	struct rdmo_notification told;
+	struct rdmo_stream stream;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		const int fd = stream_open();
+		const uint32_t bytes = i == 0	? rdmo_client_init_write(cmd, 5, RDMO_ID, &addr)
+				       : i == 1 ? rdmo_mr_dereg_write(cmd, 5, world.data_key)
+						: rdmo_rq_destroy_write(cmd, 5, world.rq_id);
+
+		assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), 0);
+		assert_int_equal(told.status, i == 0 ? RDMO_STATUS_NOTSUP : RDMO_STATUS_CLIENT);
+		/* And that was all. */
+		assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS),
+				 -ECONNRESET);
+		close(fd);
+	}
+	neighbour_goes_on();
+}
+
+/* They say nothing: 64 of them are let in, all are thrown out after 5 s, and an initiator behind them gets in. */
+static void
+test_half_open_streams_are_closed(void **state)
+{
+	const uint64_t start = rte_get_timer_cycles();
+	struct rdmo_conn *conn;
+	int fds[64];
+	char byte;
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(fds); i++)
+		fds[i] = stream_open();
+	conn = rdmo_conn_to(world.secret);
+	assert_true(rte_get_timer_cycles() - start >= 9 * rte_get_timer_hz() / 2);
+	for (uint32_t i = 0; i < RTE_DIM(fds); i++) {
+		assert_int_equal(rdmo_socket_finish(fds[i]), 0);
+		assert_true(recv(fds[i], &byte, 1, MSG_DONTWAIT) <= 0);
+		close(fds[i]);
+	}
+	neighbour_goes_on();
+	rdmo_disconnect(conn);
+}
+
+/* ---- A socket in the file system ---- */
+
+static void
+test_a_local_socket_is_private_and_replaces_a_dead_one(void **state)
+{
+	char path[96], address[112], bound[112];
+	const struct rdmo_worker_attr attr = { .address = address, .receives = 64 };
+	struct rdmo_worker *second;
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/rdmo-%d.sock", getenv("RUNTIME_DIRECTORY"), (int)getpid());
+	snprintf(address, sizeof(address), "unix:%s", path);
+	for (uint32_t i = 0; i < 2; i++) {
+		rdmo_worker_start(&attr);
+		assert_string_equal(rdmo_worker_address(world.worker), address);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+		assert_int_equal(rdmo_worker_create(world.pd[0], &attr, &second), -EADDRINUSE);
+		rdmo_target_start();
+		world.conn = rdmo_conn_to(world.secret);
+		neighbour_goes_on();
+		rdmo_world_close(NULL);
+		assert_int_equal(stat(path, &st), -1);
+		/* One that a worker left behind which was killed. */
+		if (i == 0) {
+			const int fd = rdmo_socket_listen(address, bound, sizeof(bound));
+
+			assert_true(fd >= 0);
+			close(fd);
+			assert_int_equal(stat(path, &st), 0);
+		}
+	}
+	/* A file that is no socket stays. */
+	close(creat(path, 0600));
+	assert_int_equal(rdmo_worker_create(world.pd[0], &attr, &second), -EADDRINUSE);
+	assert_int_equal(unlink(path), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rdmo_world_open, rdmo_world_close)
+
+/* Arguments: as rdmo_test.c's. */
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_good_message_is_answered),
+		TEST(test_an_unknown_operation_is_refused),
+		TEST(test_broken_framing_closes_a_connection),
+		TEST(test_a_foreign_session_closes_a_connection),
+		TEST(test_a_cut_header_closes_a_connection),
+		TEST(test_more_messages_than_credits_close_a_connection),
+		TEST(test_a_stream_that_is_none_is_closed),
+		TEST(test_a_client_of_the_socket_is_no_target),
+		TEST(test_half_open_streams_are_closed),
+		cmocka_unit_test(test_a_local_socket_is_private_and_replaces_a_dead_one),
+	};
+	int rc;
+
+	if (rdmo_world_init("rdmo-hostile", argc, argv) != 0)
+		return 1;
+	rc = cmocka_run_group_tests_name("rdmo-hostile", tests, NULL, NULL);
+	rdmo_world_fini();
+	return rc;
+}
