@@ -539,13 +539,15 @@ stream_look(struct rdmo_conn *conn)
 {
 	const uint64_t now = rte_get_timer_cycles();
 	uint8_t byte;
+	ssize_t n;
 
 	if (conn->idle_since == 0)
 		conn->idle_since = now;
 	if (now - conn->idle_since < rte_get_timer_hz() / 1000 * RDMO_IDLE_MS)
 		return;
 	conn->idle_since = now;
-	if (recv(conn->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0)
+	n = recv(conn->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		conn->is_over = true;
 }
 
