@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What eth.sh, instr.sh and rdma.sh share: options, the build, peers, hugepages. Source it with $me set to the
+# What agree.sh, eth.sh, instr.sh and rdma.sh share: options, the build, peers, hugepages. Source it with $me set to the
 # name for messages and with a function usage; it sets $here and $root, and sources lib.sh.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

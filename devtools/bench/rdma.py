@@ -92,15 +92,19 @@ class Ours(Side):
     def _vdevs(self, folder, args):
         return [f"net_rnic{i},{self.wire},poll={args.cpus[0]}" for i in range(2)]
 
+    def eal(self, folder, args):
+        """EAL's options: one lcore, and the two devices."""
+        return ["-d", args.plugin, "--lcores", f"0@{args.cpus[1]}", "--in-memory",
+                "--no-pci", "--no-telemetry", "--iova-mode=va", "--log-level=4",
+                f"--file-prefix=rdmapmd-bench-{os.getpid()}",
+                *(["--single-file-segments"] if self.daemon else []),
+                *[f"--vdev={v}" for v in self._vdevs(folder, args)]]
+
     def measure(self, test, folder, args):
         what, size, qps, active = test.ours
-        command = [args.program, "-d", args.plugin, "--lcores", f"0@{args.cpus[1]}", "--in-memory",
-                   "--no-pci", "--no-telemetry", "--iova-mode=va", "--log-level=4",
-                   f"--file-prefix=rdmapmd-bench-{os.getpid()}",
-                   *(["--single-file-segments"] if self.daemon else []),
-                   *[f"--vdev={v}" for v in self._vdevs(folder, args)],
-                   "--", "net_rnic0", "net_rnic1", what, str(size), str(qps), str(active),
-                   str(args.seconds), *([str(test.mtu)] if test.mtu else [])]
+        command = [args.program, *self.eal(folder, args), "--", "net_rnic0", "net_rnic1", what,
+                   str(size), str(qps), str(active), str(args.seconds),
+                   *([str(test.mtu)] if test.mtu else [])]
         daemon = None
         if self.daemon:
             daemon = Softrnicd(args.softrnicd, folder,
@@ -234,9 +238,9 @@ def all_rows(args):
 class Bench(Turns):
     """One run."""
 
-    def __init__(self, args, folder):
-        super().__init__("rdma", args, folder, all_rows(args))
-        self.tests = [t for t in TESTS if not args.tests or t.key in args.tests]
+    def __init__(self, args, folder, name="rdma", rows=None, tests=None):
+        super().__init__(name, args, folder, rows or all_rows(args))
+        self.tests = [t for t in tests or TESTS if not args.tests or t.key in args.tests]
         self.turns = [(r, t) for t in self.tests for r in self.rows if r.can(t)]
 
     def label(self, row, what):

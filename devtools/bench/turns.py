@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What eth.py and rdma.py share: processes, rows measured in turn, and again when others disturbed them."""
+"""What agree.py, eth.py and rdma.py share: processes, rows measured in turn, and again when others disturbed them."""
 
 import argparse
 import ctypes
