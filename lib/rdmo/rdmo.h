@@ -166,7 +166,7 @@ __rte_experimental int rdmo_worker_stats(const struct rdmo_worker *worker,
  * @param worker A worker that is polled by another thread.
  * @param id     What operations name the target by: any number.
  * @param target Out: the target.
- * @return 0; -ETIMEDOUT the worker is not polled; -EPROTO it answered something else; -EREMOTEIO it refused, as the log says.
+ * @return 0; -ETIMEDOUT the worker is not polled; -EPROTO it answered something else; -EREMOTEIO it refused: see the log.
  */
 __rte_experimental int rdmo_target_open(struct rdmo_worker *worker, uint64_t id,
 					struct rdmo_target **target);
@@ -226,7 +226,7 @@ struct rdmo_mr_attr {
  * @param target A target.
  * @param attr   The memory.
  * @param key    Out: what initiators name it by: random, 64 bits.
- * @return As rdmo_target_open(); -ENOSPC there are as many as may be; -ENOENT there is no such receive queue; -ENOTSUP the tail mode.
+ * @return As rdmo_target_open(); -ENOSPC there are as many as may be; -ENOENT it has no receive queue of that number; -ENOTSUP the tail mode.
  */
 __rte_experimental int rdmo_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr,
 				   uint64_t *key);
@@ -309,7 +309,7 @@ struct rdmo_completion {
  * @param attr How.
  * @param conn Out: the connection.
  * @return 0; -EACCES the worker does not know the secret; -ENOSPC it has as many connections as it can; -EREMOTEIO it refused for
- *         another reason, as the log says; -ETIMEDOUT it did not answer; -EPROTO it answered something else; the socket's error;
+ *         another reason: see the log; -ETIMEDOUT it did not answer; -EPROTO it answered something else; the socket's error;
  *         as rdmapmd_qp_create(), rdmapmd_qp_connect().
  */
 __rte_experimental int rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr,
@@ -335,7 +335,7 @@ __rte_experimental void rdmo_disconnect(struct rdmo_conn *conn);
  * @param ops  The operations.
  * @param n    How many; 0 is allowed.
  * @return How many were taken, 0..n. If fewer than n, rdmo_conn_error() has the reason: -EAGAIN as many are under way as may be,
- *         or the worker gives no more credits: poll, and post the rest; of operations that are SILENT the last place is kept for
+ *         or there are no credits left: poll, and post the rest; of operations that are SILENT the last place is kept for
  *         one that is not. -EMSGSIZE it does not fit into a message; -EINVAL an operation that is none, or SILENT with FLUSH;
  *         -ENOTCONN the connection has ended.
  */
