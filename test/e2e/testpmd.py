@@ -111,7 +111,8 @@ class Testpmd:
         self.reader.join(PATIENCE)
         os.close(self.master)
         if self.mounted:
-            subprocess.run(["umount", self.mounted], check=True)
+            # A secondary process that was killed may still be about to leave it.
+            subprocess.run(["umount", "--lazy", self.mounted], check=True)
         shutil.rmtree(self.folder, ignore_errors=True)
         if kind is not None:
             print(" ".join(self.command))
