@@ -411,6 +411,7 @@ const struct rdma_illegal rdma_illegal[] = {
 	{ "key of another number than the window's", OP(BIND_MW), -EINVAL,
 	  .spoil = rdma_window_other_key },
 	{ "window of type 2 by a call", CALL, -EINVAL, .post = rdma_call_type_2 },
+	{ "flag of a call that no request has", CALL, -EINVAL, .post = rdma_call_flag },
 	{ "zero-based window of type 1", CALL, -EINVAL, .post = rdma_call_zero_based },
 	{ "window of type 1 that ends behind its region", CALL, -EINVAL,
 	  .post = rdma_call_outside },

@@ -103,6 +103,7 @@ void rdma_use_freed(struct rdma_attempt *attempt);
 void rdma_use_without_right(struct rdma_attempt *attempt);
 void rdma_use_outside(struct rdma_attempt *attempt);
 int rdma_call_type_2(struct rdma_attempt *attempt);
+int rdma_call_flag(struct rdma_attempt *attempt);
 int rdma_call_zero_based(struct rdma_attempt *attempt);
 int rdma_call_outside(struct rdma_attempt *attempt);
 int rdma_dereg_bound(struct rdma_attempt *attempt);

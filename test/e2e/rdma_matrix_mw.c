@@ -255,10 +255,12 @@ rdma_use_outside(struct rdma_attempt *attempt)
 /* ---- Calls ---- */
 
 static int
-call(struct rdma_attempt *attempt, enum rdmapmd_mw_type type, unsigned int access, uint32_t at)
+call(struct rdma_attempt *attempt, enum rdmapmd_mw_type type, unsigned int access, uint32_t at,
+     unsigned int flags)
 {
 	struct rdma_end *own = attempt->own;
 	const struct rdmapmd_mw_bind_attr attr = { .wr_id = 1,
+						   .send_flags = flags,
 						   .mr = own->mr[RDMA_REGION_ALL],
 						   .addr = (uintptr_t)own->memory + at,
 						   .length = 64,
@@ -272,20 +274,27 @@ call(struct rdma_attempt *attempt, enum rdmapmd_mw_type type, unsigned int acces
 int
 rdma_call_type_2(struct rdma_attempt *attempt)
 {
-	return call(attempt, RDMAPMD_MW_TYPE_2, RDMAPMD_ACCESS_REMOTE_READ, 0);
+	return call(attempt, RDMAPMD_MW_TYPE_2, RDMAPMD_ACCESS_REMOTE_READ, 0, 0);
+}
+
+/* Behind those that fit a request's member. */
+int
+rdma_call_flag(struct rdma_attempt *attempt)
+{
+	return call(attempt, RDMAPMD_MW_TYPE_1, RDMAPMD_ACCESS_REMOTE_READ, 0, UINT8_MAX + 1);
 }
 
 int
 rdma_call_zero_based(struct rdma_attempt *attempt)
 {
 	return call(attempt, RDMAPMD_MW_TYPE_1,
-		    RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_ZERO_BASED, 0);
+		    RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_ZERO_BASED, 0, 0);
 }
 
 int
 rdma_call_outside(struct rdma_attempt *attempt)
 {
-	return call(attempt, RDMAPMD_MW_TYPE_1, RDMAPMD_ACCESS_REMOTE_READ, BYTES - 63);
+	return call(attempt, RDMAPMD_MW_TYPE_1, RDMAPMD_ACCESS_REMOTE_READ, BYTES - 63, 0);
 }
 
 /* By either way, and also while the invalidation was not polled; then it goes. */
