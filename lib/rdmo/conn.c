@@ -30,11 +30,10 @@
 
 #define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
 
-#define MESSAGE_MAX 65536
-#define SENDS	    16 /* messages that were not sent yet, at most */
-#define BURST	    16
-#define SEND	    (UINT64_C(1) << 63) /* in numbers of requests: else it is a receive */
-#define NONE	    UINT32_MAX
+#define SENDS 16 /* messages that were not sent yet, at most */
+#define BURST 16
+#define SEND  (UINT64_C(1) << 63) /* in numbers of requests: else it is a receive */
+#define NONE  UINT32_MAX
 
 /* An operation that was not answered yet. */
 struct place {
@@ -197,10 +196,7 @@ static bool
 attr_is_good(const struct rdmo_conn *conn)
 {
 	return conn->depth >= 2 && conn->depth <= 32768 && rte_is_power_of_2(conn->depth) &&
-	       conn->receives >= 4 && conn->receives <= 256 &&
-	       conn->receive_bytes >= RDMO_RECEIVE_MIN_BYTES &&
-	       conn->receive_bytes <= MESSAGE_MAX && conn->receive_bytes % 8 == 0 &&
-	       conn->gid_index < 256;
+	       rdmo_end_may_be(conn->gid_index, conn->receives, conn->receive_bytes);
 }
 
 int

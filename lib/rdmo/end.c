@@ -10,6 +10,19 @@
 
 #define PORT 1
 
+#define GIDS	    256
+#define CREDITS_MIN 4
+#define CREDITS_MAX 256
+#define MESSAGE_MAX 65536
+
+bool
+rdmo_end_may_be(uint32_t gid_index, uint32_t credits, uint32_t receive_bytes)
+{
+	return gid_index < GIDS && credits >= CREDITS_MIN && credits <= CREDITS_MAX &&
+	       receive_bytes >= RDMO_RECEIVE_MIN_BYTES && receive_bytes <= MESSAGE_MAX &&
+	       receive_bytes % 8 == 0;
+}
+
 int
 rdmo_random(void *buffer, size_t bytes)
 {

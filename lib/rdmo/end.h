@@ -7,6 +7,7 @@
 #ifndef RDMO_END_H
 #define RDMO_END_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,9 @@
 
 struct rdmapmd_context;
 struct rdmapmd_qp;
+
+/* May an end be like that: with this index in the GID table, this many messages under way towards it, as long as that? */
+bool rdmo_end_may_be(uint32_t gid_index, uint32_t credits, uint32_t receive_bytes);
 
 /* Fill with what nobody can guess. Returns 0, -errno. */
 int rdmo_random(void *buffer, size_t bytes);

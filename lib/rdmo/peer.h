@@ -30,12 +30,9 @@ struct rdmapmd_srq;
 struct rdmapmd_td;
 struct rte_ring;
 
-#define RDMO_LANE_NONE	 UINT32_MAX
-#define RDMO_ANSWERS	 4  /* buffers for them, of a connection */
-#define RDMO_WRONG_KEYS	 16 /* of a connection, that closes it */
-#define RDMO_CREDITS_MIN 4
-#define RDMO_CREDITS_MAX 256
-#define RDMO_MESSAGE_MAX 65536
+#define RDMO_LANE_NONE	UINT32_MAX
+#define RDMO_ANSWERS	4  /* buffers for them, of a connection */
+#define RDMO_WRONG_KEYS 16 /* of a connection, that closes it */
 
 enum rdmo_peer_state {
 	RDMO_PEER_FREE,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_lcore.h>
@@ -16,15 +15,6 @@
 
 /* Commands that one client has executed before others have their turn. */
 #define TURN 16
-
-static uint64_t
-now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* ---- A session's stream ---- */
 
@@ -102,7 +92,7 @@ accept_some(struct rdmo_server *server)
 		fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
-		session_add(server, rdmo_session_new(fd, false, now_ms() + RDMO_HELLO_MS));
+		session_add(server, rdmo_session_new(fd, false, rdmo_now_ms() + RDMO_HELLO_MS));
 		server->half_open++;
 	}
 }
@@ -141,7 +131,7 @@ sessions_serve(struct rdmo_server *server)
 	server->half_open = 0;
 	for (session = TAILQ_FIRST(&server->house.sessions); session != NULL; session = after) {
 		const bool is_open = session_serve(server, session);
-		const uint64_t now = now_ms();
+		const uint64_t now = rdmo_now_ms();
 
 		/* A command may have ended others. */
 		after = TAILQ_NEXT(session, next);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sessions: the streams of a worker's bootstrap, and what stands and falls with each of them. A session begins as nobody's; its
- * first command makes it a target's (CLIENT_INIT) or an initiator's (HELLO), or ends it.
+ * Sessions: the streams of a worker's bootstrap, and what each of them owns. Its first command tells whose a session is: a target's
+ * (CLIENT_INIT) or an initiator's (HELLO); any other one ends it.
  *
  *     target's session ----> receive queues (secrets), regions (keys, in the lane)
  *     initiator's session -> a connection: queue pair, peer of the lane

@@ -103,6 +103,14 @@ socket_open(const struct address *address)
 	return fd >= 0 ? fd : -errno;
 }
 
+static int
+socket_for(const char *text, struct address *address)
+{
+	const int rc = address_parse(text, address);
+
+	return rc != 0 ? rc : socket_open(address);
+}
+
 /* ---- Listen ---- */
 
 /* A socket that nobody serves is removed; another file is not. */
@@ -155,10 +163,7 @@ rdmo_socket_listen(const char *text, char *bound, size_t room)
 	struct address address;
 	int fd, rc;
 
-	rc = address_parse(text, &address);
-	if (rc != 0)
-		return rc;
-	fd = socket_open(&address);
+	fd = socket_for(text, &address);
 	if (fd < 0)
 		return fd;
 	rc = listen_at(fd, &address);
@@ -181,8 +186,8 @@ rdmo_socket_forget(const char *bound)
 
 /* ---- Connect and ask ---- */
 
-static uint64_t
-now_ms(void)
+uint64_t
+rdmo_now_ms(void)
 {
 	struct timespec now;
 
@@ -195,7 +200,7 @@ static int
 wait_for(int fd, short events, uint64_t end_ms)
 {
 	struct pollfd wait = { .fd = fd, .events = events };
-	const uint64_t now = now_ms();
+	const uint64_t now = rdmo_now_ms();
 	int n = 0;
 
 	if (end_ms == UINT64_MAX)
@@ -233,14 +238,11 @@ connect_to(int fd, const struct address *address, uint64_t end_ms)
 int
 rdmo_socket_connect(const char *text, uint32_t timeout_ms)
 {
-	const uint64_t end_ms = now_ms() + timeout_ms;
+	const uint64_t end_ms = rdmo_now_ms() + timeout_ms;
 	struct address address;
 	int fd, rc;
 
-	rc = address_parse(text, &address);
-	if (rc != 0)
-		return rc;
-	fd = socket_open(&address);
+	fd = socket_for(text, &address);
 	if (fd < 0)
 		return fd;
 	rc = connect_to(fd, &address, end_ms);
@@ -296,7 +298,7 @@ int
 rdmo_socket_ask(int fd, const void *bytes, uint32_t count, struct rdmo_stream *stream,
 		struct rdmo_notification *notification, uint32_t timeout_ms)
 {
-	const uint64_t end_ms = now_ms() + timeout_ms;
+	const uint64_t end_ms = rdmo_now_ms() + timeout_ms;
 	const struct rdmo_cmd *cmd = bytes;
 	int rc;
 

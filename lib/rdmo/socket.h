@@ -13,6 +13,9 @@
 struct rdmo_stream;
 struct rdmo_notification;
 
+/* Now, in milliseconds: of the clock that deadlines of the bootstrap are counted by. */
+uint64_t rdmo_now_ms(void);
+
 /*
  * Listen. `bound`: the address with the port that was found, for rdmo_socket_forget().
  *

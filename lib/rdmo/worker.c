@@ -7,6 +7,7 @@
 
 #include <rdmapmd.h>
 
+#include "end.h"
 #include "rdmo.h"
 #include "worker.h"
 
@@ -14,7 +15,6 @@
 
 #define RECEIVES_MAX 32768
 #define REGIONS_MAX  65536
-#define GIDS	     256
 
 static int
 attr_check(const struct rdmo_worker_attr *attr, struct rdmo_lane_attr *lane)
@@ -25,11 +25,9 @@ attr_check(const struct rdmo_worker_attr *attr, struct rdmo_lane_attr *lane)
 		.receive_bytes = OR(attr->receive_bytes, 4096),
 		.max_regions = OR(attr->max_regions, 1024),
 	};
-	if (lane->credits < RDMO_CREDITS_MIN || lane->credits > RDMO_CREDITS_MAX ||
+	if (!rdmo_end_may_be(attr->gid_index, lane->credits, lane->receive_bytes) ||
 	    lane->receives < lane->credits || lane->receives > RECEIVES_MAX ||
-	    lane->receive_bytes < RDMO_RECEIVE_MIN_BYTES ||
-	    lane->receive_bytes > RDMO_MESSAGE_MAX || lane->receive_bytes % 8 != 0 ||
-	    lane->max_regions > REGIONS_MAX || attr->gid_index >= GIDS)
+	    lane->max_regions > REGIONS_MAX)
 		return -EINVAL;
 	return OR(attr->lcores, 1) == 1 ? 0 : -ENOTSUP;
 }
