@@ -194,7 +194,7 @@ static int
 peer_add(struct rdmo_lane *lane, struct rdmo_peer *peer)
 {
 	peer->state = RDMO_PEER_OPEN;
-	lane->stats.connections++;
+	rdmo_count(&lane->stats.connections, 1);
 	return rdmo_map_put(&lane->by_qpn, peer->qp->qp_num, peer);
 }
 
@@ -204,7 +204,7 @@ peer_take(struct rdmo_lane *lane, struct rdmo_peer *peer)
 	rdmo_peer_drop(lane, peer);
 	rdmo_map_take(&lane->by_qpn, peer->qp->qp_num);
 	peer->state = RDMO_PEER_FREE;
-	lane->stats.connections--;
+	rdmo_count(&lane->stats.connections, -1);
 	return 0;
 }
 

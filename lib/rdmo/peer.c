@@ -76,7 +76,7 @@ answer_post(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t bytes)
 		return false;
 	peer->free_answers &= ~(UINT32_C(1) << peer->answer);
 	peer->sent++;
-	lane->stats.answers++;
+	rdmo_count(&lane->stats.answers, 1);
 	return true;
 }
 
@@ -116,7 +116,7 @@ peer_close(struct rdmo_lane *lane, struct rdmo_peer *peer, enum rdmo_reason reas
 {
 	RDMO_LOG(NOTICE, "connection %#lx is closed: %s", (unsigned long)peer->session,
 		 rdmo_reason_str(reason));
-	lane->stats.closed++;
+	rdmo_count(&lane->stats.closed, 1);
 	rdmo_peer_drop(lane, peer);
 	peer->state = RDMO_PEER_CLOSING;
 	if (!answer_is_possible(peer)) {
@@ -162,7 +162,7 @@ rdmo_peer_received(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t rece
 	if (reason == RDMO_REASON_NONE && inbox->reader.closed_by == RDMO_REASON_NONE) {
 		peer_activate(lane, peer);
 		if (inbox->reader.left > 0) {
-			lane->stats.messages++;
+			rdmo_count(&lane->stats.messages, 1);
 			inbox->next = RDMO_LANE_NONE;
 			if (peer->first == RDMO_LANE_NONE)
 				peer->first = receive;
@@ -233,19 +233,22 @@ peer_execute(struct rdmo_lane *lane, struct rdmo_peer *peer)
 static void
 results_answer(struct rdmo_lane *lane)
 {
+	uint32_t refused = 0;
+
 	for (uint32_t i = 0; i < lane->round.count; i++) {
 		const struct rdmo_result *result = &lane->round.results[i];
 		struct rdmo_peer *peer = container_of(result->flow, struct rdmo_peer, flow);
 
-		lane->stats.operations++;
 		if (result->is_flushed)
 			rdmo_writer_flushed(&peer->writer, result->status, result->seq,
 					    result->value, result->flush_id);
 		else if (!result->is_silent)
 			rdmo_writer_answer(&peer->writer, result->op_id, result->status,
 					   result->seq, result->value);
-		lane->stats.refused += result->status != RDMO_STATUS_OK && !result->is_flushed;
+		refused += result->status != RDMO_STATUS_OK && !result->is_flushed;
 	}
+	rdmo_count(&lane->stats.operations, lane->round.count);
+	rdmo_count(&lane->stats.refused, refused);
 }
 
 static void

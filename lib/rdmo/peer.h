@@ -73,9 +73,16 @@ struct rdmo_lane_attr {
 	uint32_t receives, credits, receive_bytes, max_regions;
 };
 
+/* The lcore counts, by rdmo_count(); others read meanwhile. */
 struct rdmo_lane_stats {
 	uint64_t messages, operations, refused, answers, closed, connections;
 };
+
+static inline void
+rdmo_count(uint64_t *counter, int64_t more)
+{
+	__atomic_store_n(counter, *counter + (uint64_t)more, __ATOMIC_RELAXED);
+}
 
 /* What the connections of an lcore share. */
 struct rdmo_lane {
@@ -97,7 +104,6 @@ struct rdmo_lane {
 	struct rte_ring *ended; /* from it: sessions */
 	int ended_fd;		/* readable when there are some; the caller's */
 	atomic_bool is_alone;	/* nobody polls it: who asks does it himself */
-	/* Written by the lcore alone. */
 	struct rdmo_lane_stats stats;
 };
 
