@@ -164,6 +164,20 @@ raw_append(uint64_t seq)
 	return rdmo_writer_end(&w, RECEIVES);
 }
 
+/* The next message that comes: the first answer in it. */
+static struct rdmo_answer
+raw_answer(struct rdmo_reader *reader)
+{
+	struct rdmo_answer answer;
+	const uint8_t *message;
+	uint32_t bytes;
+
+	message = raw_wait(&bytes);
+	assert_int_equal(rdmo_answers_open(reader, message, bytes, raw.session), RDMO_REASON_NONE);
+	assert_true(rdmo_answers_next(reader, &answer));
+	return answer;
+}
+
 static void
 raw_expect_close(enum rdmo_reason reason)
 {
@@ -199,15 +213,11 @@ test_a_good_message_is_answered(void **state)
 {
 	struct rdmo_reader reader;
 	struct rdmo_answer answer;
-	const uint8_t *message;
-	uint32_t bytes;
 
 	(void)state;
 	raw_open();
 	raw_send(raw_append(1));
-	message = raw_wait(&bytes);
-	assert_int_equal(rdmo_answers_open(&reader, message, bytes, raw.session), RDMO_REASON_NONE);
-	assert_true(rdmo_answers_next(&reader, &answer));
+	answer = raw_answer(&reader);
 	assert_int_equal(answer.status, RDMO_STATUS_OK);
 	assert_int_equal(answer.value, (uintptr_t)world.queue);
 	/* The message that was executed is a credit again. */
@@ -221,7 +231,6 @@ test_an_unknown_operation_is_refused(void **state)
 {
 	struct rdmo_reader reader;
 	struct rdmo_answer answer;
-	const uint8_t *message;
 	uint32_t bytes;
 
 	(void)state;
@@ -229,9 +238,7 @@ test_an_unknown_operation_is_refused(void **state)
 	bytes = raw_append(1);
 	raw_message()[sizeof(struct rdmo_msg) + sizeof(struct rdmo_frame) + 8] = 99;
 	raw_send(bytes);
-	message = raw_wait(&bytes);
-	assert_int_equal(rdmo_answers_open(&reader, message, bytes, raw.session), RDMO_REASON_NONE);
-	assert_true(rdmo_answers_next(&reader, &answer));
+	answer = raw_answer(&reader);
 	assert_int_equal(answer.status, RDMO_STATUS_OP);
 	assert_int_equal(answer.op_id, 99);
 	assert_int_equal(rdmo_tail_of(), 0);
@@ -349,11 +356,11 @@ stream_open(void)
 static void
 test_a_stream_that_is_none_is_closed(void **state)
 {
+	static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	const int fd = stream_open();
 
 	(void)state;
-	assert_int_equal(send(fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 37, MSG_NOSIGNAL),
-			 37);
+	assert_int_equal(send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL), sizeof(request) - 1);
 	rdmo_socket_finish(fd);
 	close(fd);
 	neighbour_goes_on();
