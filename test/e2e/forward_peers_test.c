@@ -67,7 +67,7 @@ come(struct guest *guest)
 {
 	const struct rdmapmd_cq_init_attr cq = { .cqe = 4 };
 	struct rdmapmd_qp_init_attr init = { .qp_type = RDMAPMD_QPT_RC, .cap.max_send_wr = 1 };
-	const struct rdmapmd_qp_connect_opts opts = { .psn = 5, .timeout = RDMA_TIMEOUT };
+	const struct rdmapmd_qp_connect_opts opts = { .psn = 5, .timeout = rdma_timeout() };
 	struct rdmapmd_qp_peer peer = { .gid = door_gid };
 	struct rdmapmd_gid_entry own;
 
@@ -151,7 +151,7 @@ test_one_more_takes_the_place_of_the_oldest(void **unused)
 		for (i = n - ROOM + 1; i <= n; i++)
 			assert_in(&guests[i]);
 		assert_int_equal(read_counter(&guests[n - ROOM]), RDMAPMD_WC_RETRY_EXC_ERR);
-		/* What it has tried is in nobody's way. */
+		/* Its retries do not disturb the newest one. */
 		assert_in(&guests[n]);
 	}
 	for (i = 0; i < GUESTS; i++)

@@ -36,6 +36,12 @@ or_none(uint8_t value, uint8_t otherwise)
 	return value == RDMA_NONE ? 0 : OR(value, otherwise);
 }
 
+uint8_t
+rdma_timeout(void)
+{
+	return e2e_sanitized() ? 16 : 14;
+}
+
 bool
 rdma_has_atomics(struct rdmapmd_context *context)
 {
@@ -119,7 +125,7 @@ rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gi
 		return;
 	attr = (struct rdmapmd_qp_attr){
 		.qp_state = RDMAPMD_QPS_RTS,
-		.timeout = OR(conf->timeout, RDMA_TIMEOUT),
+		.timeout = OR(conf->timeout, rdma_timeout()),
 		.retry_cnt = or_none(conf->retry_cnt, 7),
 		.rnr_retry = or_none(conf->rnr_retry, 7),
 		.sq_psn = first_psn(qp->qp_num, conf),
@@ -248,7 +254,7 @@ rdma_close(struct rdma_pair *pair)
 struct rdmapmd_wc
 rdma_wait(struct rdmapmd_cq *cq)
 {
-	/* ThreadSanitizer has four bytes of its own for each of a message of 2^30: pages that first have to come. */
+	/* ThreadSanitizer needs four bytes of its own for each of a message of 2^30, whose pages first have to come. */
 	const uint64_t seconds = e2e_sanitized() ? 5 * WAIT_S : WAIT_S;
 	const uint64_t end = rte_get_timer_cycles() + seconds * rte_get_timer_hz();
 	struct rdmapmd_wc wc = { 0 };

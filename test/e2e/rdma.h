@@ -21,13 +21,6 @@
 #define RDMA_GUARD     64u	  /* bytes around what is written that must stay */
 #define RDMA_UNTOUCHED 0xa5
 
-/* Half a second until a peer is given up; with sanitizers, on a busy machine, a thread may be away for as long. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RDMA_TIMEOUT 16
-#else
-#define RDMA_TIMEOUT 14
-#endif
-
 struct rdma_pair {
 	struct rdmapmd_context *context;
 	struct rdmapmd_pd *pd;
@@ -48,7 +41,7 @@ struct rdma_conf {
 	uint32_t sgid_index;	     /* 0: the link-local one */
 	uint32_t access;	     /* of peers, through the queue pair; all that the device can */
 	enum rdmapmd_mtu mtu;	     /* 1024 */
-	uint8_t timeout;	     /* RDMA_TIMEOUT */
+	uint8_t timeout;	     /* rdma_timeout() */
 	uint8_t retry_cnt;	     /* 7; RDMA_NONE: 0 */
 	uint8_t rnr_retry;	     /* 7; RDMA_NONE: 0 */
 	uint8_t min_rnr_timer;	     /* 1; RDMA_NONE: 0 */
@@ -69,6 +62,9 @@ extern const char *rdma_device;
 
 /* A ConnectX-4 Lx has none in the host's byte order. */
 bool rdma_has_atomics(struct rdmapmd_context *context);
+
+/* Half a second until a peer is given up; two with sanitizers, as a thread may be away for longer on a busy machine then. */
+uint8_t rdma_timeout(void);
 
 /* Open it and connect two queue pairs; fails the test if anything does. */
 void rdma_open(struct rdma_pair *pair, const struct rdma_conf *conf);

@@ -299,8 +299,8 @@ arrives(struct rdma_end *end, const struct rdma_order *order)
 		rte_delay_us_sleep(1000);
 	has = rdma_end_has(end, RDMA_TO + order->slot, order->length, order->pieces, order->seed);
 	/*
-	 * What is written there next comes behind this look, as whoever writes waits for the answer. ThreadSanitizer sees nothing
-	 * of that; of a command it sees that the device executes it later.
+	 * The next WRITE there comes after this look: its sender waits for our answer. ThreadSanitizer cannot see that order. It does
+	 * see that the device executes a command after this thread has given it.
 	 */
 	expected_psn(end);
 	return has;

@@ -536,7 +536,7 @@ static void
 test_everything_arrives(void **unused)
 {
 	struct path path = { .told = true,
-			     .conf = { .mtu = RDMAPMD_MTU_512, .timeout = RDMA_TIMEOUT - 1 } };
+			     .conf = { .mtu = RDMAPMD_MTU_512, .timeout = rdma_timeout() - 1 } };
 	struct message messages[SLOTS];
 	struct rdma_answer there;
 	uint32_t i = 0;

@@ -102,7 +102,7 @@ recovery_request(struct rnic_recovery *recovery)
 {
 	int rc;
 
-	/* Of what the alarm finds here nothing is seen by ThreadSanitizer that EAL's lock has put in order. */
+	/* EAL's lock orders this thread and the alarm's; ThreadSanitizer does not see that lock. */
 	rnic_owner_leave(recovery);
 	rc = rte_eal_alarm_set(1, recovery_run, recovery);
 	if (rc != 0 && !recovery->unasked)
