@@ -6,32 +6,15 @@
 
 #include <rte_common.h>
 #include <rte_malloc.h>
-#include <rte_ring.h>
 
 #include <rdmapmd.h>
 
 #include "lane.h"
 
 #define BURST  32
-#define TASKS  4  /* one at a time is asked for */
 #define ASK_US 20 /* between two looks whether it is done */
 
 /* ---- Open and close ---- */
-
-static struct rte_ring *
-ring_open(uint32_t entries)
-{
-	const uint32_t count = rte_align32pow2(entries + 1);
-	const ssize_t bytes = rte_ring_get_memsize(count);
-	struct rte_ring *ring = bytes > 0 ? rte_zmalloc("rdmo", (size_t)bytes, 0) : NULL;
-
-	if (ring != NULL &&
-	    rte_ring_init(ring, "rdmo", count, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
-		rte_free(ring);
-		return NULL;
-	}
-	return ring;
-}
 
 static int
 memory_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd)
@@ -43,11 +26,8 @@ memory_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd)
 	lane->back = calloc(attr->receives, sizeof(*lane->back));
 	lane->peers = calloc(lane->peer_count, sizeof(*lane->peers));
 	lane->memory = rte_zmalloc("rdmo", buffers * attr->receive_bytes, 4096);
-	lane->tasks = ring_open(TASKS);
-	lane->ended = ring_open(2 * lane->peer_count);
 	if (lane->inbox == NULL || lane->back == NULL || lane->peers == NULL ||
-	    lane->memory == NULL || lane->tasks == NULL || lane->ended == NULL ||
-	    rdmo_map_open(&lane->by_qpn, lane->peer_count) != 0 ||
+	    lane->memory == NULL || rdmo_map_open(&lane->by_qpn, lane->peer_count) != 0 ||
 	    rdmo_map_open(&lane->regions, attr->max_regions) != 0)
 		return -ENOMEM;
 	return rdmapmd_mr_reg(pd, lane->memory, buffers * attr->receive_bytes,
@@ -149,8 +129,6 @@ rdmo_lane_close(struct rdmo_lane *lane)
 		rdmo_map_close(&lane->by_qpn);
 	if (lane->regions.slots != NULL)
 		rdmo_map_close(&lane->regions);
-	rte_free(lane->ended);
-	rte_free(lane->tasks);
 	rte_free(lane->memory);
 	free(lane->peers);
 	free(lane->back);
@@ -238,16 +216,18 @@ task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
 	return -EINVAL;
 }
 
+/* Partner, of both: rdmo_lane_ask(). */
 static void
-tasks_run(struct rdmo_lane *lane)
+asked_run(struct rdmo_lane *lane)
 {
-	struct rdmo_task *task;
+	struct rdmo_task *task = atomic_load_explicit(&lane->asked, memory_order_acquire);
 
-	while (rte_ring_sc_dequeue(lane->tasks, (void **)&task) == 0) {
-		task->rc = task_run(lane, task);
-		/* Partner: rdmo_lane_ask(). The task is the asker's again. */
-		atomic_store_explicit(&task->is_done, true, memory_order_release);
-	}
+	if (task == NULL)
+		return;
+	atomic_store_explicit(&lane->asked, NULL, memory_order_relaxed);
+	task->rc = task_run(lane, task);
+	/* It is the asker's again, who may ask for the next one. */
+	atomic_store_explicit(&task->is_done, true, memory_order_release);
 }
 
 int
@@ -255,11 +235,10 @@ rdmo_lane_ask(struct rdmo_lane *lane, enum rdmo_task_kind kind, void *object, ui
 {
 	struct rdmo_task task = { .kind = kind, .object = object, .number = number };
 
-	if (rte_ring_sp_enqueue(lane->tasks, &task) != 0)
-		return -ENOSPC;
+	atomic_store_explicit(&lane->asked, &task, memory_order_release);
 	while (!atomic_load_explicit(&task.is_done, memory_order_acquire)) {
 		if (atomic_load_explicit(&lane->is_alone, memory_order_acquire)) {
-			tasks_run(lane);
+			asked_run(lane);
 			receives_post(lane);
 		} else {
 			usleep(ASK_US);
@@ -268,21 +247,12 @@ rdmo_lane_ask(struct rdmo_lane *lane, enum rdmo_task_kind kind, void *object, ui
 	return task.rc;
 }
 
-uint64_t
-rdmo_lane_ended(struct rdmo_lane *lane)
-{
-	void *session;
-
-	return rte_ring_sc_dequeue(lane->ended, &session) == 0 ? (uint64_t)(uintptr_t)session : 0;
-}
-
 uint32_t
 rdmo_lane_poll(struct rdmo_lane *lane)
 {
 	uint32_t done = 0;
 
-	if (!rte_ring_empty(lane->tasks))
-		tasks_run(lane);
+	asked_run(lane);
 	completions(lane);
 	if (!TAILQ_EMPTY(&lane->active))
 		done = rdmo_peers_run(lane);

@@ -2,8 +2,8 @@
 
 /*
  * What one lcore serves: a CQ, an SRQ and the memory behind it, the connections whose queue pairs use them, and the regions that
- * their operations name. Nobody else touches any of it while it is polled. Whoever makes and ends connections asks for changes by
- * tasks, and is told of ends by session numbers, both over rings.
+ * their operations name. Nobody else touches any of it while it is polled. Whoever makes and ends connections asks for one change at a
+ * time, a task, and is woken when connections have ended by themselves (rdmo_peer_has_ended()).
  *
  *     CQ ---> inbox of its connection ---> round: execute, settle ---> answers ---> SEND
  *              (a receive of the SRQ)                                   (buffers of the connection's own)
@@ -43,8 +43,5 @@ uint32_t rdmo_lane_poll(struct rdmo_lane *lane);
 
 /* Ask for a change, and wait for it. Threads: one, not the lcore. */
 int rdmo_lane_ask(struct rdmo_lane *lane, enum rdmo_task_kind kind, void *object, uint64_t number);
-
-/* The next session that has ended by itself; 0: none. Threads: as rdmo_lane_ask(). */
-uint64_t rdmo_lane_ended(struct rdmo_lane *lane);
 
 #endif

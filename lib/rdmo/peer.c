@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <rte_common.h>
-#include <rte_ring.h>
 
 #include <rdmapmd.h>
 
@@ -103,9 +102,9 @@ rdmo_peer_lost(struct rdmo_lane *lane, struct rdmo_peer *peer)
 		return;
 	rdmo_peer_drop(lane, peer);
 	peer->state = RDMO_PEER_ENDED;
-	/* There is room for each connection; and who sleeps is woken, which is not for each message. */
-	if (rte_ring_sp_enqueue(lane->ended, (void *)(uintptr_t)peer->session) != 0 ||
-	    write(lane->ended_fd, &one, sizeof(one)) != sizeof(one))
+	atomic_store_explicit(&peer->has_ended, true, memory_order_release);
+	/* Who sleeps is woken, which is not for each message. */
+	if (write(lane->ended_fd, &one, sizeof(one)) != sizeof(one))
 		RDMO_LOG(ERR, "nobody is told that connection %#lx has ended",
 			 (unsigned long)peer->session);
 }

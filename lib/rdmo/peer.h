@@ -28,7 +28,7 @@ struct rdmapmd_pd;
 struct rdmapmd_qp;
 struct rdmapmd_srq;
 struct rdmapmd_td;
-struct rte_ring;
+struct rdmo_task;
 
 #define RDMO_LANE_NONE	UINT32_MAX
 #define RDMO_ANSWERS	4  /* buffers for them, of a connection */
@@ -48,7 +48,8 @@ struct rdmo_peer {
 	uint64_t session;
 	uint32_t slot; /* of the lane */
 	enum rdmo_peer_state state;
-	bool is_active; /* in the list of those that have something to do */
+	atomic_bool has_ended; /* for who made it: state is RDMO_PEER_ENDED */
+	bool is_active;	       /* in the list of those that have something to do */
 	TAILQ_ENTRY(rdmo_peer) next;
 	/* Requests: messages that came, that may come, that it knows it may send; counted modulo 2^32. */
 	uint32_t received, granted, told;
@@ -100,10 +101,9 @@ struct rdmo_lane {
 	struct rdmo_map by_qpn, regions;
 	struct rdmo_peers active;
 	struct rdmo_round round;
-	struct rte_ring *tasks; /* to this lane: struct rdmo_task */
-	struct rte_ring *ended; /* from it: sessions */
-	int ended_fd;		/* readable when there are some; the caller's */
-	atomic_bool is_alone;	/* nobody polls it: who asks does it himself */
+	_Atomic(struct rdmo_task *) asked; /* of this lane; NULL: nothing */
+	int ended_fd;			   /* readable when peers have ended; the caller's */
+	atomic_bool is_alone;		   /* nobody polls it: who asks does it himself */
 	struct rdmo_lane_stats stats;
 };
 
@@ -123,6 +123,14 @@ void rdmo_peer_sent(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t ans
 
 /* The connection has broken: nothing is done for it any more, and who made it is told. */
 void rdmo_peer_lost(struct rdmo_lane *lane, struct rdmo_peer *peer);
+
+/* Has it? Threads: that which made it. */
+static inline bool
+rdmo_peer_has_ended(const struct rdmo_peer *peer)
+{
+	/* Partner: rdmo_peer_lost(). */
+	return atomic_load_explicit(&peer->has_ended, memory_order_acquire);
+}
 
 /* What it has of the lane is given back. */
 void rdmo_peer_drop(struct rdmo_lane *lane, struct rdmo_peer *peer);

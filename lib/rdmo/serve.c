@@ -105,23 +105,12 @@ arrivals_take(struct rdmo_server *server)
 	pthread_mutex_unlock(&server->lock);
 }
 
-/* Connections that the lane has ended. */
-static void
-ended_take(struct rdmo_server *server)
-{
-	struct rdmo_session *session;
-	uint64_t number;
-
-	while ((number = rdmo_lane_ended(server->house.lane)) != 0) {
-		session = rdmo_session_find(&server->house, number);
-		if (session != NULL)
-			rdmo_session_end(&server->house, session);
-	}
-}
-
 /* ---- The thread ---- */
 
-/* Sessions with something to read or to write have it done, those whose time is over go; how long to wait for the next one. */
+/*
+ * Sessions with something to read or to write have it done. Those whose connection has ended, or whose time is over, go. Returns how
+ * long to wait for the next one.
+ */
 static int
 sessions_serve(struct rdmo_server *server)
 {
@@ -130,7 +119,8 @@ sessions_serve(struct rdmo_server *server)
 
 	server->half_open = 0;
 	for (session = TAILQ_FIRST(&server->house.sessions); session != NULL; session = after) {
-		const bool is_open = session_serve(server, session);
+		const bool has_ended = session->peer != NULL && rdmo_peer_has_ended(session->peer);
+		const bool is_open = !has_ended && session_serve(server, session);
 		const uint64_t now = rdmo_now_ms();
 
 		/* A command may have ended others. */
@@ -187,7 +177,6 @@ serve(void *arg)
 
 	while (!atomic_load(&server->is_stopped)) {
 		arrivals_take(server);
-		ended_take(server);
 		wait_for_some(server, sessions_serve(server));
 		accept_some(server);
 	}

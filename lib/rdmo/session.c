@@ -29,17 +29,6 @@ rdmo_session_new(int fd, bool is_local, uint64_t deadline_ms)
 	return session;
 }
 
-struct rdmo_session *
-rdmo_session_find(struct rdmo_house *house, uint64_t number)
-{
-	struct rdmo_session *session;
-
-	TAILQ_FOREACH(session, &house->sessions, next)
-		if (session->peer != NULL && session->peer->session == number)
-			return session;
-	return NULL;
-}
-
 /* ---- Ends ---- */
 
 /*

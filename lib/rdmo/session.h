@@ -77,7 +77,4 @@ void rdmo_session_command(struct rdmo_house *house, struct rdmo_session *session
 /* End it, and all that it has; it leaves its list. */
 void rdmo_session_end(struct rdmo_house *house, struct rdmo_session *session);
 
-/* The initiator's session of this number; NULL. */
-struct rdmo_session *rdmo_session_find(struct rdmo_house *house, uint64_t number);
-
 #endif
