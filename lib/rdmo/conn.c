@@ -35,12 +35,16 @@
 #define SEND  (UINT64_C(1) << 63) /* in numbers of requests: else it is a receive */
 #define NONE  UINT32_MAX
 
+/* Which operation, and its flags, in one number: kind_of(). */
+#define KIND_FLAG(flag) ((uint32_t)(flag) << 16)
+#define KIND_SILENT	KIND_FLAG(RDMO_FLAG_SILENT)
+#define KIND_FLAGS	KIND_FLAG(RDMO_FLAG_FENCE | RDMO_FLAG_SILENT)
+
 /* An operation that was not answered yet. */
 struct place {
 	uint64_t user_data;
 	uint32_t length;
-	uint16_t op_id;
-	bool is_silent;
+	uint32_t kind; /* kind_of() it, without RDMO_FLAG_FENCE */
 };
 
 struct rdmo_conn {
@@ -299,28 +303,34 @@ message_post(struct rdmo_conn *conn, struct rdmo_writer *writer, uint32_t send)
 	return true;
 }
 
-/* Add an operation to a message. 0; -ENOSPC there is no room; -EINVAL it is none. */
-static int
-op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
+/* False: there is no room. */
+static inline bool
+append_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 {
 	const struct rdmo_append_hdr append = {
 		.ptr_addr = rte_cpu_to_le_64(op->append.ptr_addr),
 		.ptr_rkey = rte_cpu_to_le_64(op->append.ptr_key),
 		.data_rkey = rte_cpu_to_le_64(op->append.data_key),
 	};
+
+	return rdmo_writer_append(writer, op->id, op->flags, &append, op->append.payload,
+				  op->length);
+}
+
+/* Add an operation to a message. 0; -ENOSPC there is no room; -EINVAL it is none. */
+static int
+op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
+{
 	const struct rdmo_flush_hdr flush = {
 		.flush_id = rte_cpu_to_le_64(op->flush.flush_id),
 		.key = rte_cpu_to_le_64(op->flush.key),
 	};
 	bool fits;
 
-	if ((op->flags & ~(RDMO_FLAG_FENCE | RDMO_FLAG_SILENT)) != 0)
+	if ((KIND_FLAG(op->flags) & ~KIND_FLAGS) != 0)
 		return -EINVAL;
 	switch (op->op_id) {
-	case RDMO_OP_APPEND:
-		fits = rdmo_writer_append(writer, op->id, op->flags, &append, op->append.payload,
-					  op->length);
-		break;
+	case RDMO_OP_APPEND: fits = append_write(writer, op); break;
 	case RDMO_OP_SCATTER:
 		fits = rdmo_writer_scatter(writer, op->id, op->flags, op->scatter.iovs,
 					   op->scatter.data, op->length);
@@ -335,25 +345,53 @@ op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 	return fits ? 0 : -ENOSPC;
 }
 
-/* Is there a place for it? What is silent leaves one to what is not: else nothing could ever free the others. */
-static bool
-place_is_free(const struct rdmo_conn *conn, const struct rdmo_op *op)
+static uint32_t
+kind_of(const struct rdmo_op *op)
 {
-	const uint64_t used = conn->next_seq - conn->first_seq;
-
-	return used + ((op->flags & RDMO_FLAG_SILENT) != 0) < conn->depth;
+	return op->op_id | KIND_FLAG(op->flags);
 }
 
-static void
-place_take(struct rdmo_conn *conn, const struct rdmo_op *op)
+/*
+ * Behind the last operation that there is a place for. What is silent leaves that place to what is not: else nothing could ever free
+ * the others.
+ */
+static uint64_t
+places_end(const struct rdmo_conn *conn)
 {
-	conn->places[conn->next_seq & (conn->depth - 1)] = (struct place){
+	return conn->first_seq + conn->depth;
+}
+
+static struct place
+place_of(const struct rdmo_op *op)
+{
+	return (struct place){
 		.user_data = op->user_data,
 		.length = op->length,
-		.op_id = op->op_id,
-		.is_silent = (op->flags & RDMO_FLAG_SILENT) != 0,
+		.kind = kind_of(op) & ~KIND_FLAG(RDMO_FLAG_FENCE),
 	};
-	conn->next_seq++;
+}
+
+/* APPENDs, which bursts are made of: up to one that does not fit, to another operation, or to the last place but one. */
+static uint32_t
+appends_write(struct rdmo_conn *conn, struct rdmo_writer *writer, const struct rdmo_op *ops,
+	      uint32_t n)
+{
+	const uint32_t first = conn->next_seq & (conn->depth - 1);
+	const uint32_t left = (uint32_t)(places_end(conn) - conn->next_seq);
+	const struct rdmo_op *op, *end;
+	struct rdmo_writer w = *writer; /* in registers, as it is nobody else's */
+	struct place *place;
+
+	/* Those from the array's beginning on are the next run's. */
+	end = ops + RTE_MIN(n, RTE_MIN(left - (left > 0), conn->depth - first));
+	for (op = ops, place = &conn->places[first]; op < end; op++)
+		if ((kind_of(op) & ~KIND_FLAGS) == RDMO_OP_APPEND && append_write(&w, op))
+			*place++ = place_of(op);
+		else
+			break;
+	*writer = w;
+	conn->next_seq += (uint32_t)(op - ops);
+	return (uint32_t)(op - ops);
 }
 
 /* As many as fit into one message. */
@@ -363,20 +401,25 @@ post_message(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n)
 	struct rdmo_writer writer;
 	uint32_t taken = 0;
 	uint32_t send;
+	bool is_silent;
 
 	if (!message_is_possible(conn, 1)) {
 		conn->error = -EAGAIN;
 		return 0;
 	}
 	send = message_begin(conn, &writer);
-	while (taken < n && conn->error == 0) {
-		if (!place_is_free(conn, &ops[taken])) {
-			conn->error = -EAGAIN;
+	for (;;) {
+		taken += appends_write(conn, &writer, ops + taken, n - taken);
+		if (taken == n)
 			break;
-		}
-		conn->error = op_write(&writer, &ops[taken]);
-		if (conn->error == 0)
-			place_take(conn, &ops[taken++]);
+		is_silent = (kind_of(&ops[taken]) & KIND_SILENT) != 0;
+		if (conn->next_seq + is_silent >= places_end(conn))
+			conn->error = -EAGAIN;
+		else
+			conn->error = op_write(&writer, &ops[taken]);
+		if (conn->error != 0)
+			break;
+		conn->places[conn->next_seq++ & (conn->depth - 1)] = place_of(&ops[taken++]);
 	}
 	/* The next message has room for it, or none has. */
 	if (conn->error == -ENOSPC)
@@ -448,32 +491,46 @@ message_open(struct rdmo_conn *conn)
 	conn->answer.count = conn->answered = 0;
 }
 
-/* The next operation of an answer: those before it that are silent are done with it. False: it is not what was posted. */
-static bool
-answer_next(struct rdmo_conn *conn, struct rdmo_completion *done)
+/* Those before the next answer that are silent are done with it. */
+static void
+silent_pass(struct rdmo_conn *conn, uint64_t seq)
 {
-	const uint64_t seq = conn->answer.seq + conn->answered;
-	const struct place *place = &conn->places[conn->first_seq & (conn->depth - 1)];
+	while (conn->first_seq < conn->next_seq && conn->first_seq < seq &&
+	       (conn->places[conn->first_seq & (conn->depth - 1)].kind & KIND_SILENT) != 0)
+		conn->first_seq++;
+}
 
-	while (conn->first_seq < conn->next_seq && conn->first_seq < seq && place->is_silent)
-		place = &conn->places[++conn->first_seq & (conn->depth - 1)];
-	if (conn->first_seq == conn->next_seq || conn->first_seq != seq || place->is_silent) {
+/* A run of completions out of one answer: `n` at most. Is it none of what was posted, then the connection ends. */
+static uint32_t
+answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
+{
+	const struct rdmo_answer answer = conn->answer;
+	const uint64_t seq = answer.seq + conn->answered;
+	const uint32_t first = seq & (conn->depth - 1);
+	const uint32_t length_mask = answer.status == RDMO_STATUS_OK ? UINT32_MAX : 0;
+	const struct place *place = &conn->places[first];
+	uint32_t count;
+
+	silent_pass(conn, seq);
+	n = RTE_MIN(n, answer.count - conn->answered);
+	if (conn->first_seq != seq || conn->next_seq - seq < n) {
 		conn_end(conn, RDMO_REASON_SEQ);
-		return false;
+		return 0;
 	}
-	if (place->op_id != conn->answer.op_id) {
-		conn_end(conn, RDMO_REASON_ANSWER);
-		return false;
-	}
-	*done = (struct rdmo_completion){
-		.user_data = place->user_data,
-		.value = rdmo_answer_value(&conn->answer, conn->answered),
-		.status = conn->answer.status,
-		.length = conn->answer.status == RDMO_STATUS_OK ? place->length : 0,
-	};
-	conn->first_seq++;
-	conn->answered++;
-	return true;
+	/* Those from the array's beginning on are the next run's. */
+	n = RTE_MIN(n, conn->depth - first);
+	for (count = 0; count < n && place->kind == answer.op_id; count++, place++)
+		done[count] = (struct rdmo_completion){
+			.user_data = place->user_data,
+			.value = rdmo_answer_value(&answer, conn->answered + count),
+			.status = answer.status,
+			.length = place->length & length_mask,
+		};
+	conn->first_seq += count;
+	conn->answered += count;
+	if (count < n)
+		conn_end(conn, place->kind >= KIND_SILENT ? RDMO_REASON_SEQ : RDMO_REASON_ANSWER);
+	return count;
 }
 
 /* Completions out of the message that is read. */
@@ -490,7 +547,7 @@ answers_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 				break;
 			}
 		}
-		count += answer_next(conn, &done[count]);
+		count += answer_take(conn, done + count, n - count);
 	}
 	return count;
 }

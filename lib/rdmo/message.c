@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "message.h"
 
 #define HEADERS ((uint32_t)(sizeof(struct rdmo_frame) + sizeof(struct rdmo_hdr)))
@@ -12,7 +14,11 @@ void
 rdmo_writer_begin(struct rdmo_writer *w, void *buffer, uint32_t room, enum rdmo_msg_kind kind,
 		  uint64_t session, uint64_t seq)
 {
-	*w = (struct rdmo_writer){ .msg = buffer, .used = sizeof(struct rdmo_msg), .room = room };
+	*w = (struct rdmo_writer){
+		.msg = buffer,
+		.at = (uint8_t *)buffer + sizeof(struct rdmo_msg),
+		.end = (uint8_t *)buffer + RTE_MIN(room, RDMO_MSG_MAX_BYTES),
+	};
 	*w->msg = (struct rdmo_msg){
 		.magic = rte_cpu_to_le_32(RDMO_MSG_MAGIC),
 		.version = RDMO_VERSION,
@@ -25,72 +31,26 @@ rdmo_writer_begin(struct rdmo_writer *w, void *buffer, uint32_t room, enum rdmo_
 uint32_t
 rdmo_writer_end(struct rdmo_writer *w, uint32_t credits)
 {
+	const uint32_t bytes = (uint32_t)(w->at - (uint8_t *)w->msg);
 	struct rdmo_msg *msg = w->msg;
 
 	msg->count = rte_cpu_to_le_16((uint16_t)w->count);
-	msg->length = rte_cpu_to_le_32(w->used - (uint32_t)sizeof(*msg));
+	msg->length = rte_cpu_to_le_32(bytes - (uint32_t)sizeof(*msg));
 	msg->credits = rte_cpu_to_le_32(credits);
 	if (w->count == 0)
 		msg->seq = 0;
-	return w->used;
-}
-
-/* Room for one more frame or answer; NULL: there is none. Its last 8 bytes are 0, so that padding is. */
-static void *
-writer_take(struct rdmo_writer *w, uint64_t bytes)
-{
-	uint8_t *at = (uint8_t *)w->msg + w->used;
-
-	if (bytes > w->room - w->used || w->count == UINT16_MAX)
-		return NULL;
-	memset(at + bytes - 8, 0, 8);
-	w->used += (uint32_t)bytes;
-	w->count++;
-	return at;
-}
-
-/* Where the operation's own header goes, in front of which all is written; NULL: no room. */
-static void *
-operation_begin(struct rdmo_writer *w, uint64_t id, enum rdmo_op_id op_id, uint32_t flags,
-		uint64_t behind)
-{
-	struct rdmo_frame *frame = writer_take(w, rdmo_frame_bytes(behind));
-	struct rdmo_hdr *hdr = (void *)(frame + 1);
-
-	if (frame == NULL)
-		return NULL;
-	*frame = (struct rdmo_frame){ .length = rte_cpu_to_le_32((uint32_t)behind) };
-	*hdr = (struct rdmo_hdr){
-		.id = rte_cpu_to_le_64(id),
-		.op_id = rte_cpu_to_le_32(op_id),
-		.flags = rte_cpu_to_le_32(flags),
-	};
-	return hdr + 1;
-}
-
-bool
-rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32_t flags,
-		   const struct rdmo_append_hdr *append, const void *payload, uint32_t bytes)
-{
-	struct rdmo_append_hdr *hdr =
-		operation_begin(w, id, RDMO_OP_APPEND, flags, sizeof(*hdr) + (uint64_t)bytes);
-
-	if (hdr == NULL)
-		return false;
-	*hdr = *append;
-	if (bytes > 0)
-		memcpy(hdr + 1, payload, bytes);
-	return true;
+	return bytes;
 }
 
 bool
 rdmo_writer_flush(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 		  const struct rdmo_flush_hdr *flush)
 {
-	struct rdmo_flush_hdr *hdr = operation_begin(w, id, RDMO_OP_FLUSH, flags, sizeof(*hdr));
+	struct rdmo_flush_hdr *hdr;
 
-	if (hdr == NULL)
+	if (!rdmo_writer_has_room(w, rdmo_frame_bytes(sizeof(*hdr))))
 		return false;
+	hdr = rdmo_writer_operation(w, id, RDMO_OP_FLUSH, flags, sizeof(*hdr));
 	*hdr = *flush;
 	return true;
 }
@@ -124,13 +84,15 @@ rdmo_writer_scatter(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 		    const struct rdmo_scatter_iov *iovs, const void *const *data, uint32_t count)
 {
 	const bool pull = (flags & RDMO_FLAG_PULL) != 0;
-	struct rdmo_scatter_hdr *hdr =
-		operation_begin(w, id, RDMO_OP_SCATTER, flags, scatter_behind(pull, iovs, count));
-	uint8_t *at = (uint8_t *)(hdr + 1);
+	const uint64_t behind = scatter_behind(pull, iovs, count);
+	struct rdmo_scatter_hdr *hdr;
+	uint8_t *at;
 
-	if (hdr == NULL)
+	if (!rdmo_writer_has_room(w, rdmo_frame_bytes(behind)))
 		return false;
+	hdr = rdmo_writer_operation(w, id, RDMO_OP_SCATTER, flags, behind);
 	hdr->count = rte_cpu_to_le_64(count);
+	at = (uint8_t *)(hdr + 1);
 	for (uint32_t i = 0; i < count; i++) {
 		const uint32_t bytes = piece_bytes(pull, &iovs[i]);
 		const uint64_t padded = rdmo_padded(bytes);
@@ -151,11 +113,12 @@ static struct rdmo_rsp_hdr *
 answer_begin(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status, uint64_t seq,
 	     uint64_t value, uint32_t length)
 {
-	struct rdmo_rsp_hdr *rsp = writer_take(w, sizeof(*rsp) + length);
+	struct rdmo_rsp_hdr *rsp;
 
-	w->run = rsp == NULL ? w->run : NULL;
-	if (rsp == NULL)
+	if (!rdmo_writer_has_room(w, sizeof(*rsp) + length))
 		return NULL;
+	rsp = rdmo_writer_take(w, sizeof(*rsp) + length);
+	w->run = NULL;
 	*rsp = (struct rdmo_rsp_hdr){
 		.op_id = rte_cpu_to_le_16((uint16_t)(op_id < UINT16_MAX ? op_id : UINT16_MAX)),
 		.status = rte_cpu_to_le_16((uint16_t)status),
@@ -176,10 +139,10 @@ run_join(struct rdmo_writer *w, uint64_t value)
 	struct rdmo_rsp_hdr *rsp = w->run;
 
 	if (rsp->op_id == rte_cpu_to_le_16(RDMO_OP_APPEND)) {
-		if (w->room - w->used < sizeof(*w->values))
+		if (!rdmo_writer_has_room(w, sizeof(*w->values)))
 			return false;
 		*w->values++ = rte_cpu_to_le_64(value);
-		w->used += (uint32_t)sizeof(*w->values);
+		w->at += sizeof(*w->values);
 		rsp->length = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->length) +
 					       (uint32_t)sizeof(*w->values));
 	}
@@ -230,7 +193,7 @@ rdmo_close_write(void *buffer, uint64_t session, enum rdmo_reason reason)
 	struct rdmo_close *close;
 
 	rdmo_writer_begin(&w, buffer, RDMO_CLOSE_BYTES, RDMO_MSG_CLOSE, session, 0);
-	close = writer_take(&w, sizeof(*close));
+	close = rdmo_writer_take(&w, sizeof(*close));
 	close->reason = rte_cpu_to_le_32(reason);
 	w.count = 0;
 	rdmo_writer_end(&w, 0);
@@ -594,10 +557,10 @@ rdmo_answers_next(struct rdmo_reader *reader, struct rdmo_answer *answer)
 		.op_id = rte_le_to_cpu_16(rsp->op_id),
 		.status = (enum rdmo_status)rte_le_to_cpu_16(rsp->status),
 	};
-	if (length > 0 && answer->op_id == RDMO_OP_FLUSH)
-		answer->flush = (const void *)(rsp + 1);
+	if (answer->op_id == RDMO_OP_APPEND && answer->status == RDMO_STATUS_OK)
+		answer->values = &rsp->value;
 	else if (length > 0)
-		answer->values = (const void *)(rsp + 1);
+		answer->flush = (const void *)(rsp + 1);
 	reader->at += sizeof(*rsp) + rdmo_padded(length);
 	reader->left--;
 	return true;

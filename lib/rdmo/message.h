@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "rdmo_wire.h"
 
@@ -35,19 +36,23 @@ rdmo_frame_bytes(uint64_t behind)
 /* A message in the making. */
 struct rdmo_writer {
 	struct rdmo_msg *msg;
-	uint32_t used, room;	  /* bytes, struct rdmo_msg included */
+	uint8_t *at, *end;	  /* where the next frame or answer goes; behind the buffer */
 	uint32_t count;		  /* of what is behind it */
 	struct rdmo_rsp_hdr *run; /* the last answer, if the next one may join it */
 	rte_le64_t *values;	  /* of the run: where the next value goes */
 	uint64_t next_seq;	  /* of the run: what the next answer is to be about */
 };
 
+/* As many as can be counted, 65,535, of the smallest that there are: answers, and SCATTERs of no pieces. */
+#define RDMO_MSG_MAX_BYTES \
+	((uint32_t)(sizeof(struct rdmo_msg) + UINT16_MAX * sizeof(struct rdmo_rsp_hdr)))
+
 /*
  * Begin a message.
  *
  * @param w       the writer
  * @param buffer  at a multiple of 8; written to until the end
- * @param room    its bytes, 32 or more
+ * @param room    its bytes, 32 or more; RDMO_MSG_MAX_BYTES are used at most
  * @param kind    RDMO_MSG_REQUESTS or RDMO_MSG_ANSWERS
  * @param session the connection's
  * @param seq     REQUESTS: the sequence number of the first operation. ANSWERS: it is the first answer's, whatever this is
@@ -66,13 +71,66 @@ void rdmo_writer_begin(struct rdmo_writer *w, void *buffer, uint32_t room, enum 
  * @param iovs    `count` pieces; reserved is 0
  * @param data    of each piece
  */
-bool rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32_t flags,
-			const struct rdmo_append_hdr *append, const void *payload, uint32_t bytes);
+static inline bool rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+				      const struct rdmo_append_hdr *append, const void *payload,
+				      uint32_t bytes);
 bool rdmo_writer_flush(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 		       const struct rdmo_flush_hdr *flush);
 bool rdmo_writer_scatter(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 			 const struct rdmo_scatter_iov *iovs, const void *const *data,
 			 uint32_t count);
+
+/* Is there room for one more frame or answer? */
+static inline bool
+rdmo_writer_has_room(const struct rdmo_writer *w, uint64_t bytes)
+{
+	return bytes <= (uint64_t)(w->end - w->at);
+}
+
+/* Take it. Its last 8 bytes are 0, so that padding is. */
+static inline void *
+rdmo_writer_take(struct rdmo_writer *w, uint64_t bytes)
+{
+	uint8_t *at = w->at;
+
+	memset(at + bytes - 8, 0, 8);
+	w->at += bytes;
+	w->count++;
+	return at;
+}
+
+/* Take room for an operation, and write all in front of its own header. Returns where that goes. */
+static inline void *
+rdmo_writer_operation(struct rdmo_writer *w, uint64_t id, enum rdmo_op_id op_id, uint32_t flags,
+		      uint64_t behind)
+{
+	struct rdmo_frame *frame = rdmo_writer_take(w, rdmo_frame_bytes(behind));
+	struct rdmo_hdr *hdr = (void *)(frame + 1);
+
+	*frame = (struct rdmo_frame){ .length = rte_cpu_to_le_32((uint32_t)behind) };
+	*hdr = (struct rdmo_hdr){
+		.id = rte_cpu_to_le_64(id),
+		.op_id = rte_cpu_to_le_32(op_id),
+		.flags = rte_cpu_to_le_32(flags),
+	};
+	return hdr + 1;
+}
+
+static inline bool
+rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+		   const struct rdmo_append_hdr *append, const void *payload, uint32_t bytes)
+{
+	const uint64_t behind = sizeof(*append) + (uint64_t)bytes;
+	struct rdmo_append_hdr *hdr;
+
+	if (!rdmo_writer_has_room(w, rdmo_frame_bytes(behind)))
+		return false;
+	hdr = rdmo_writer_operation(w, id, RDMO_OP_APPEND, flags, behind);
+	*hdr = *append;
+	if (bytes > 0)
+		memcpy(hdr + 1, payload, bytes);
+	return true;
+}
 
 /* Bytes of a message that a SCATTER takes. */
 uint64_t rdmo_scatter_bytes(uint32_t flags, const struct rdmo_scatter_iov *iovs, uint32_t count);
@@ -172,7 +230,7 @@ struct rdmo_answer {
 	uint32_t count;
 	uint32_t op_id; /* enum rdmo_op_id if `status` is not RDMO_STATUS_OP */
 	enum rdmo_status status;
-	const rte_le64_t *values;	    /* of the second one and on; NULL: all have `value` */
+	const rte_le64_t *values;	    /* of all; NULL: all have `value` */
 	const struct rdmo_flush_rsp *flush; /* FLUSH, executed; else NULL */
 };
 
@@ -183,8 +241,7 @@ bool rdmo_answers_next(struct rdmo_reader *reader, struct rdmo_answer *answer);
 static inline uint64_t
 rdmo_answer_value(const struct rdmo_answer *answer, uint32_t n)
 {
-	return n == 0 || answer->values == NULL ? answer->value
-						: rte_le_to_cpu_64(answer->values[n - 1]);
+	return answer->values == NULL ? answer->value : rte_le_to_cpu_64(answer->values[n]);
 }
 
 #endif

@@ -453,12 +453,14 @@ test_a_payload_of_4_gib_does_not_fit(void **state)
 	static const struct rdmo_scatter_iov iovs[2] = { { .len = RTE_LE32(0xfffffff9) },
 							 { .len = RTE_LE32(0xfffffff9) } };
 	static const void *const data[2];
+	/* No byte of it is read: the compiler is not to know how many there are. */
+	static const uint8_t *volatile payload;
 	_Alignas(8) uint8_t buffer[BYTES_MAX];
 	struct rdmo_writer w;
 
 	(void)state;
 	rdmo_writer_begin(&w, buffer, sizeof(buffer), RDMO_MSG_REQUESTS, SESSION, 1);
-	assert_false(rdmo_writer_append(&w, 0, 0, &append, NULL, 0xffffffff));
+	assert_false(rdmo_writer_append(&w, 0, 0, &append, payload, 0xffffffff));
 	assert_false(rdmo_writer_scatter(&w, 0, 0, iovs, data, 2));
 	assert_int_equal(rdmo_scatter_bytes(0, iovs, 2),
 			 HEADERS + 8 + 2 * (24 + (UINT64_C(1) << 32)));
@@ -468,8 +470,7 @@ test_a_payload_of_4_gib_does_not_fit(void **state)
 static void
 test_a_message_counts_to_65535(void **state)
 {
-	static const struct rdmo_flush_hdr flush;
-	const uint32_t room = MSG + (UINT16_MAX + 1) * (HEADERS + 16);
+	const uint32_t room = MSG + (UINT16_MAX + 1) * (HEADERS + 8);
 	uint8_t *buffer = malloc(room);
 	struct rdmo_writer w;
 
@@ -477,10 +478,10 @@ test_a_message_counts_to_65535(void **state)
 	assert_non_null(buffer);
 	rdmo_writer_begin(&w, buffer, room, RDMO_MSG_REQUESTS, SESSION, 1);
 	for (uint32_t i = 0; i < UINT16_MAX; i++)
-		assert_true(rdmo_writer_flush(&w, 0, 0, &flush));
-	assert_false(rdmo_writer_flush(&w, 0, 0, &flush));
-	assert_int_equal(rdmo_writer_end(&w, 0), room - HEADERS - 16);
-	assert_int_equal(open_alone(rdmo_requests_open, buffer, room - HEADERS - 16),
+		assert_true(rdmo_writer_scatter(&w, 0, 0, NULL, NULL, 0));
+	assert_false(rdmo_writer_scatter(&w, 0, 0, NULL, NULL, 0));
+	assert_int_equal(rdmo_writer_end(&w, 0), room - HEADERS - 8);
+	assert_int_equal(open_alone(rdmo_requests_open, buffer, room - HEADERS - 8),
 			 RDMO_REASON_NONE);
 	free(buffer);
 }
