@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <pthread.h>
+
+#include "rdmo_pair.h"
+
+#define TAIL_ROOM 4096 /* before the queue: the tail alone */
+
+/* Something that waits for the worker. */
+struct errand {
+	struct rdmo_pair *pair;
+	int (*run)(struct rdmo_pair *pair);
+	atomic_bool is_done;
+	int rc;
+};
+
+static void *
+errand_run(void *arg)
+{
+	struct errand *errand = arg;
+
+	errand->rc = errand->run(errand->pair);
+	atomic_store(&errand->is_done, true);
+	return NULL;
+}
+
+/* Poll the worker while another thread does this. */
+static int
+served(struct rdmo_pair *pair, int (*run)(struct rdmo_pair *), const char *what)
+{
+	struct errand errand = { .pair = pair, .run = run };
+	pthread_t thread;
+	int rc;
+
+	rc = -pthread_create(&thread, NULL, errand_run, &errand);
+	if (rc == 0) {
+		while (!atomic_load(&errand.is_done))
+			if (rdmo_worker_poll(pair->worker, 0) == 0)
+				usleep(10); /* valgrind runs one thread at a time */
+		pthread_join(thread, NULL);
+		rc = errand.rc;
+	}
+	if (rc != 0)
+		fprintf(stderr, "%s: %s\n", what, strerror(-rc));
+	return rc;
+}
+
+static int
+offer(struct rdmo_pair *pair, void *at, size_t bytes, uint64_t *key)
+{
+	const struct rdmo_mr_attr attr = { .addr = at,
+					   .length = bytes,
+					   .rights = RDMO_RIGHT_APPEND };
+
+	return rdmo_mr_reg(pair->target, &attr, key);
+}
+
+/* The queue's keys. */
+static int
+queue_offer(struct rdmo_pair *pair)
+{
+	int rc;
+
+	__atomic_store_n(pair->tail, rte_cpu_to_le_64((uintptr_t)pair->queue), __ATOMIC_RELEASE);
+	rc = offer(pair, pair->tail, sizeof(*pair->tail), &pair->ptr_key);
+	return rc != 0 ? rc : offer(pair, pair->queue, pair->queue_bytes, &pair->data_key);
+}
+
+static int
+queue_renew(struct rdmo_pair *pair)
+{
+	int rc = rdmo_mr_dereg(pair->target, pair->ptr_key);
+
+	if (rc == 0)
+		rc = rdmo_mr_dereg(pair->target, pair->data_key);
+	return rc != 0 ? rc : queue_offer(pair);
+}
+
+static int
+begin(struct rdmo_pair *pair)
+{
+	const struct rdmo_connect_attr attr = {
+		.address = rdmo_worker_address(pair->worker),
+		.secret = pair->secret,
+		.timeout_ms = 60000, /* under valgrind */
+	};
+	uint64_t rq_id;
+	int rc;
+
+	rc = rdmo_target_open(pair->worker, RDMO_PAIR_ID, &pair->target);
+	if (rc == 0)
+		rc = rdmo_rq_create(pair->target, pair->secret, &rq_id);
+	if (rc == 0)
+		rc = queue_offer(pair);
+	if (rc == 0)
+		rc = rdmo_connect(pair->rdma.ends[0].pd, &attr, &pair->conn);
+	return rc;
+}
+
+int
+rdmo_pair_open(struct rdmo_pair *pair, const char *const names[2],
+	       const struct rdmo_pair_attr *attr)
+{
+	const struct rdma_pair_attr rdma = { .type = RDMAPMD_QPT_RC,
+					     .qps = attr->qps,
+					     .bytes = TAIL_ROOM + attr->queue_bytes };
+	const struct rdmo_worker_attr worker = { .address = "127.0.0.1:0" };
+	int rc;
+
+	*pair = (struct rdmo_pair){ .queue_bytes = attr->queue_bytes };
+	rc = rdma_pair_open(&pair->rdma, names, &rdma);
+	if (rc != 0)
+		return rc;
+	pair->tail = (rte_le64_t *)pair->rdma.ends[1].memory;
+	pair->queue = pair->rdma.ends[1].memory + TAIL_ROOM;
+	rc = rdmo_worker_create(pair->rdma.ends[1].pd, &worker, &pair->worker);
+	if (rc != 0) {
+		fprintf(stderr, "worker: %s\n", strerror(-rc));
+		return rc;
+	}
+	return served(pair, begin, "target and connection");
+}
+
+int
+rdmo_pair_renew(struct rdmo_pair *pair)
+{
+	return served(pair, queue_renew, "queue");
+}
+
+static int
+end(struct rdmo_pair *pair)
+{
+	rdmo_disconnect(pair->conn);
+	rdmo_target_close(pair->target);
+	return 0;
+}
+
+int
+rdmo_pair_close(struct rdmo_pair *pair)
+{
+	int rc = served(pair, end, "end");
+
+	if (rc == 0)
+		rc = rdmo_worker_destroy(pair->worker);
+	return rc != 0 ? rc : rdma_pair_close(&pair->rdma);
+}
+
+struct rdmo_op
+rdmo_pair_append(const struct rdmo_pair *pair, const void *payload, uint32_t length)
+{
+	return (struct rdmo_op){
+		.id = RDMO_PAIR_ID,
+		.op_id = RDMO_OP_APPEND,
+		.length = length,
+		.append = { .ptr_addr = (uintptr_t)pair->tail,
+			    .ptr_key = pair->ptr_key,
+			    .data_key = pair->data_key,
+			    .payload = payload },
+	};
+}
