@@ -30,10 +30,12 @@
 
 #define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
 
-#define SENDS 16 /* messages that were not sent yet, at most */
-#define BURST 16
-#define SEND  (UINT64_C(1) << 63) /* in numbers of requests: else it is a receive */
-#define NONE  UINT32_MAX
+#define SENDS  16 /* messages that were not sent yet, at most; their buffers are used in turn */
+#define SIGNAL 4  /* each fourth one tells that it, and those before it, were sent */
+#define BACK   4  /* receives posted at once, at most */
+#define BURST  16
+#define SEND   (UINT64_C(1) << 63) /* in numbers of requests: else it is a receive */
+#define NONE   UINT32_MAX
 
 /* Which operation, and its flags, in one number: kind_of(). */
 #define KIND_FLAG(flag) ((uint32_t)(flag) << 16)
@@ -60,12 +62,14 @@ struct rdmo_conn {
 	uint32_t depth;
 	/* Messages, modulo 2^32: sent, that may be sent; received ones that are free again, as the worker has been told. */
 	uint32_t sent, may_send, granted, told;
-	uint32_t free_sends; /* buffers, by bit */
+	uint32_t completed; /* of those sent: their buffers are free */
 	/* Answers that are read now. */
 	struct rdmo_reader reader;
 	struct rdmo_answer answer;
-	uint32_t answered;	 /* of them */
-	uint32_t reading;	 /* the receive; NONE */
+	uint32_t answered;   /* of them */
+	uint32_t reading;    /* the receive; NONE */
+	uint32_t back[BACK]; /* receives that were read, to be posted again */
+	uint32_t back_count;
 	uint32_t waiting[BURST]; /* receives behind it, as they came */
 	uint32_t lengths[BURST];
 	uint32_t waiting_count, waiting_at;
@@ -94,17 +98,26 @@ send_at(const struct rdmo_conn *conn, uint32_t send)
 	return receive_at(conn, conn->receives) + (size_t)send * conn->send_bytes;
 }
 
+/* Post receives: BACK at most. */
 static bool
-receive_post(struct rdmo_conn *conn, uint32_t receive)
+receives_post(struct rdmo_conn *conn, const uint32_t *receives, uint32_t n)
 {
-	const struct rdmapmd_sge sge = {
-		.addr = (uintptr_t)receive_at(conn, receive),
-		.length = conn->receive_bytes,
-		.lkey = conn->mr->lkey,
-	};
-	const struct rdmapmd_recv_wr wr = { .wr_id = receive, .sg_list = &sge, .num_sge = 1 };
+	struct rdmapmd_recv_wr wr[BACK];
+	struct rdmapmd_sge sge[BACK];
 
-	return rdmapmd_post_recv(conn->qp, &wr, 1) == 1;
+	for (uint32_t i = 0; i < n; i++) {
+		sge[i] = (struct rdmapmd_sge){
+			.addr = (uintptr_t)receive_at(conn, receives[i]),
+			.length = conn->receive_bytes,
+			.lkey = conn->mr->lkey,
+		};
+		wr[i] = (struct rdmapmd_recv_wr){
+			.wr_id = receives[i],
+			.sg_list = &sge[i],
+			.num_sge = 1,
+		};
+	}
+	return rdmapmd_post_recv(conn->qp, wr, (uint16_t)n) == n;
 }
 
 static int
@@ -135,7 +148,7 @@ queues_open(struct rdmo_conn *conn, struct rdmapmd_pd *pd)
 	if (rc == 0)
 		rc = rdmo_end_prepare(conn->qp);
 	for (uint32_t i = 0; i < conn->receives && rc == 0; i++)
-		rc = receive_post(conn, i) ? 0 : conn->qp->post_recv_error;
+		rc = receives_post(conn, &i, 1) ? 0 : conn->qp->post_recv_error;
 	return rc;
 }
 
@@ -221,7 +234,6 @@ rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct
 	made->receive_bytes = made->send_bytes = OR(attr->receive_bytes, 4096);
 	made->gid_index = attr->gid_index;
 	made->next_seq = made->first_seq = 1;
-	made->free_sends = (1 << SENDS) - 1;
 	made->reading = NONE;
 	timeout_ms = OR(attr->timeout_ms, 5000);
 	if (attr_is_good(made))
@@ -264,41 +276,39 @@ rdmo_conn_reason(const struct rdmo_conn *conn)
 static bool
 message_is_possible(const struct rdmo_conn *conn, uint32_t kept)
 {
-	return conn->free_sends != 0 && (int32_t)(conn->may_send - conn->sent) > (int32_t)kept;
+	return conn->sent - conn->completed < SENDS &&
+	       (int32_t)(conn->may_send - conn->sent) > (int32_t)kept;
 }
 
-static uint32_t
+static void
 message_begin(struct rdmo_conn *conn, struct rdmo_writer *writer)
 {
-	const uint32_t send = (uint32_t)__builtin_ctz(conn->free_sends);
-
-	rdmo_writer_begin(writer, send_at(conn, send), conn->send_bytes, RDMO_MSG_REQUESTS,
-			  conn->session, conn->next_seq);
-	return send;
+	rdmo_writer_begin(writer, send_at(conn, conn->sent % SENDS), conn->send_bytes,
+			  RDMO_MSG_REQUESTS, conn->session, conn->next_seq);
 }
 
 static bool
-message_post(struct rdmo_conn *conn, struct rdmo_writer *writer, uint32_t send)
+message_post(struct rdmo_conn *conn, struct rdmo_writer *writer)
 {
 	const struct rdmapmd_sge sge = {
 		.addr = (uintptr_t)writer->msg,
 		.length = rdmo_writer_end(writer, conn->granted),
 		.lkey = conn->mr->lkey,
 	};
+	const uint32_t number = conn->sent + 1;
 	const struct rdmapmd_send_wr wr = {
-		.wr_id = SEND | send,
+		.wr_id = SEND | number,
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = RDMAPMD_WR_SEND,
-		.send_flags = RDMAPMD_SEND_SIGNALED,
+		.send_flags = number % SIGNAL == 0 ? RDMAPMD_SEND_SIGNALED : 0,
 	};
 
 	if (rdmapmd_post_send(conn->qp, &wr, 1) != 1) {
 		conn->is_over = true;
 		return false;
 	}
-	conn->free_sends &= ~(UINT32_C(1) << send);
-	conn->sent++;
+	conn->sent = number;
 	conn->told = conn->granted;
 	return true;
 }
@@ -400,14 +410,13 @@ post_message(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n)
 {
 	struct rdmo_writer writer;
 	uint32_t taken = 0;
-	uint32_t send;
 	bool is_silent;
 
 	if (!message_is_possible(conn, 1)) {
 		conn->error = -EAGAIN;
 		return 0;
 	}
-	send = message_begin(conn, &writer);
+	message_begin(conn, &writer);
 	for (;;) {
 		taken += appends_write(conn, &writer, ops + taken, n - taken);
 		if (taken == n)
@@ -424,7 +433,7 @@ post_message(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n)
 	/* The next message has room for it, or none has. */
 	if (conn->error == -ENOSPC)
 		conn->error = taken > 0 ? 0 : -EMSGSIZE;
-	if (taken > 0 && !message_post(conn, &writer, send))
+	if (taken > 0 && !message_post(conn, &writer))
 		conn->error = -ENOTCONN;
 	return taken;
 }
@@ -453,21 +462,24 @@ conn_end(struct rdmo_conn *conn, enum rdmo_reason reason)
 	conn->is_over = true;
 }
 
-/* What was received is another's place now; half of them are worth a message. */
+/* What was received is another's place now, as soon as there are some; half of all are worth a message. */
 static void
 receive_free(struct rdmo_conn *conn)
 {
 	struct rdmo_writer writer;
-	uint32_t send;
 
-	if (!receive_post(conn, conn->reading))
-		conn->is_over = true;
+	conn->back[conn->back_count++] = conn->reading;
 	conn->reading = NONE;
-	conn->granted++;
+	if (conn->back_count < RTE_MIN((uint32_t)BACK, conn->receives / 4))
+		return;
+	if (!receives_post(conn, conn->back, conn->back_count))
+		conn->is_over = true;
+	conn->granted += conn->back_count;
+	conn->back_count = 0;
 	if (conn->granted - conn->told < conn->receives / 2 || !message_is_possible(conn, 0))
 		return;
-	send = message_begin(conn, &writer);
-	message_post(conn, &writer, send);
+	message_begin(conn, &writer);
+	message_post(conn, &writer);
 }
 
 /* The next message of answers, if one has come. */
@@ -564,7 +576,7 @@ completions(struct rdmo_conn *conn)
 		if (wc[i].status != RDMAPMD_WC_SUCCESS) {
 			conn->is_over = true;
 		} else if ((wc[i].wr_id & SEND) != 0) {
-			conn->free_sends |= UINT32_C(1) << (wc[i].wr_id & 0xff);
+			conn->completed = (uint32_t)wc[i].wr_id;
 		} else {
 			conn->waiting[conn->waiting_count] = (uint32_t)wc[i].wr_id;
 			conn->lengths[conn->waiting_count++] = wc[i].byte_len;
