@@ -514,6 +514,132 @@ test_draining_waits_for_what_is_signaled(void **state)
 	rings_assert_bytes(&rings->dbrec, "00000001 00000002");
 }
 
+/* ---- A burst is what its requests are, one by one ---- */
+
+#define BURST	     8u
+#define BURST_ROUNDS 20000u
+
+static uint32_t
+below(uint64_t *random, uint32_t limit)
+{
+	*random = *random * 6364136223846793005 + 1442695040888963407;
+	return (uint32_t)(*random >> 33) % limit;
+}
+
+/* Mostly as the one before, as bursts are; now and then something that is refused, or rare. */
+static void
+draw(uint64_t *random, struct rdmapmd_send_wr *wr, struct rdmapmd_sge *sges, const uint8_t *data)
+{
+	static const uint32_t lengths[] = { 1,
+					    8,
+					    28,
+					    29,
+					    64,
+					    100,
+					    RINGS_MAX_INLINE,
+					    RINGS_MAX_INLINE + 1,
+					    0,
+					    RNIC_RDMA_MAX_MESSAGE,
+					    RNIC_RDMA_MAX_MESSAGE + 1 };
+
+	wr->wr_id = below(random, UINT16_MAX);
+	wr->wr.rdma.remote_addr = below(random, UINT16_MAX);
+	if (below(random, 4) == 0) {
+		wr->opcode = (uint8_t)below(random, RNIC_RDMA_OPCODES + below(random, 8) / 7);
+		wr->send_flags = (uint8_t)below(random, RNIC_RDMA_FLAGS + below(random, 8) / 7);
+		wr->num_sge = (uint16_t)(below(random, 4) == 0 ? below(random, 3) : 1);
+	}
+	wr->sg_list = sges;
+	for (unsigned int i = 0; i < 2; i++)
+		sges[i] = (struct rdmapmd_sge){
+			.addr = (uintptr_t)data,
+			.length = lengths[below(random,
+						below(random, 4) == 0 ? RTE_DIM(lengths) : 6)],
+			.lkey = below(random, UINT16_MAX),
+		};
+}
+
+/* Post one; data in line as two segments, which make the same WQE, and are built elsewhere. */
+static uint16_t
+post_split(struct rings *rings, const struct rdmapmd_send_wr *wr)
+{
+	struct rdmapmd_sge two[2] = { wr->sg_list[0], wr->sg_list[0] };
+	struct rdmapmd_send_wr split = *wr;
+
+	if (wr->num_sge == 1 && (wr->send_flags & RDMAPMD_SEND_INLINE) && two[0].length > 1 &&
+	    two[0].length <= RINGS_MAX_INLINE) {
+		two[0].length = 1;
+		two[1].addr++;
+		two[1].length--;
+		split.sg_list = two;
+		split.num_sge = 2;
+	}
+	return rings_post(rings, &split, 1);
+}
+
+static void
+test_a_burst_is_what_its_requests_are_one_by_one(void **state)
+{
+	struct rings *burst = *state, *single;
+	struct rdmapmd_sge sges[BURST][2];
+	struct rdmapmd_send_wr wrs[BURST];
+	uint8_t data[RINGS_MAX_INLINE + 1];
+	uint64_t random = 42;
+	void *other;
+	uint32_t n, i;
+
+	assert_int_equal(rings_setup(&other), 0);
+	single = other;
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)i;
+	for (uint32_t round = 0; round < BURST_ROUNDS; round++) {
+		const uint32_t start = below(&random, 1 << RINGS_LOG_SQ);
+
+		rings_start_at(burst, start, 0);
+		rings_start_at(single, start, 0);
+		wrs[0] = request(RDMAPMD_WR_RDMA_WRITE, 0);
+		for (i = 0; i < BURST; i++) {
+			if (i > 0)
+				wrs[i] = wrs[i - 1];
+			draw(&random, &wrs[i], sges[i], data);
+		}
+		n = below(&random, BURST + 1);
+		for (i = 0; i < n && post_split(single, &wrs[i]) == 1; i++)
+			;
+		assert_int_equal(rings_post(burst, wrs, (uint16_t)n), i);
+		if (i < n)
+			assert_int_equal(burst->qp.qp.post_send_error,
+					 single->qp.qp.post_send_error);
+		assert_int_equal(burst->qp.sq.head, single->qp.sq.head);
+		assert_int_equal(burst->qp.sq.signaled, single->qp.sq.signaled);
+		assert_int_equal(burst->qp.sq.wq.producer, single->qp.sq.wq.producer);
+		assert_memory_equal(burst->sq, single->sq, sizeof(burst->sq));
+		assert_memory_equal(burst->wqes, single->wqes, sizeof(burst->wqes));
+		assert_memory_equal(&burst->dbrec, &single->dbrec, sizeof(burst->dbrec));
+	}
+	rings_teardown(&other);
+}
+
+/* A segment of 0 bytes would mean 2 GiB. */
+static void
+test_a_segment_of_nothing_is_left_out(void **state)
+{
+	struct rings *rings = *state;
+	const struct rdmapmd_sge nothing = { 0x1000, 0, 1 };
+	struct rdmapmd_send_wr wr[] = { request(RDMAPMD_WR_SEND, RDMAPMD_SEND_INLINE),
+					request(RDMAPMD_WR_RDMA_WRITE, RDMAPMD_SEND_INLINE),
+					request(RDMAPMD_WR_SEND, 0),
+					request(RDMAPMD_WR_RDMA_WRITE, 0) };
+
+	for (unsigned int i = 0; i < RTE_DIM(wr); i++)
+		wr[i].sg_list = &nothing;
+	assert_int_equal(rings_post(rings, wr, RTE_DIM(wr)), RTE_DIM(wr));
+	rings_assert_bytes(rings->sq[0], "0000000a 00012301");
+	rings_assert_bytes(rings->sq[1], "00000108 00012302");
+	rings_assert_bytes(rings->sq[2], "0000020a 00012301");
+	rings_assert_bytes(rings->sq[3], "00000308 00012302");
+}
+
 static const struct CMUnitTest tests[] = {
 	RINGS_TEST(test_write),
 	RINGS_TEST(test_write_with_immediate),
@@ -541,6 +667,8 @@ static const struct CMUnitTest tests[] = {
 	RINGS_TEST(test_a_failed_request_is_reported_though_it_was_signaled_on_the_quiet),
 	RINGS_TEST(test_draining_posts_a_nop_behind_an_unsignaled_request),
 	RINGS_TEST(test_draining_waits_for_what_is_signaled),
+	RINGS_TEST(test_a_burst_is_what_its_requests_are_one_by_one),
+	RINGS_TEST(test_a_segment_of_nothing_is_left_out),
 };
 
 PLAIN_MAIN("rdma_post", tests)

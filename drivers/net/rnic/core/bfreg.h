@@ -26,6 +26,7 @@ struct rnic_bfreg {
 	uint32_t half;		/* 256: distance of the two halves that are used in turn */
 	enum rnic_bfreg_kind kind;
 	bool blueflame;	     /* whole WQEs may be written; only if owned and asked for (bf=1) */
+	bool plain;	     /* owned, and without BlueFlame: a ring is one store */
 	rte_spinlock_t lock; /* of a shared one */
 	uint32_t uar;	     /* page index, for queue contexts */
 	uint32_t users;	     /* this and the next are the allocator's */

@@ -85,11 +85,13 @@ rnic_doorbell_ring(struct rnic_bfreg *reg, const struct rnic_wqe_ctrl *ctrl)
 
 	__builtin_memcpy(&value, ctrl, sizeof(value));
 	rte_io_wmb();
-	if (likely(reg->kind != RNIC_BFREG_SHARED)) {
+	if (likely(reg->plain)) {
+		__atomic_store_n((volatile uint64_t *)reg->address, value, __ATOMIC_RELEASE);
+		reg->address = (volatile void *)((uintptr_t)reg->address ^ reg->half);
+	} else if (reg->blueflame) {
 		__atomic_store_n((volatile uint64_t *)reg->address, value, __ATOMIC_RELEASE);
 		/* Mapped write-combining, the store would wait in a buffer until something else needs that. */
-		if (unlikely(reg->blueflame))
-			rte_wmb();
+		rte_wmb();
 		reg->address = (volatile void *)((uintptr_t)reg->address ^ reg->half);
 	} else {
 		/* Two queues' writes to one register must not overtake each other on the bus. */

@@ -72,6 +72,7 @@ init_registers(const struct rnic_dev *dev, const struct rnic_uars *uars, struct 
 			.half = uars->reg_bytes / 2,
 			.kind = kind,
 			.blueflame = blueflame,
+			.plain = kind != RNIC_BFREG_SHARED && !blueflame,
 			.uar = page->number,
 			.page = page,
 		};

@@ -6,6 +6,9 @@
  * A send queue has room for max_post requests of the largest size, so that requests are counted, not blocks. A request that
  * asks for no completion is done when a later one completes. The last one that fits the queue asks for one in any case if
  * none under way does: a full queue always gets empty again.
+ *
+ * Three ways, each for what the one before it does not do: one common request (post_one()), a burst of them that are alike
+ * (post_send()), anything (post_mixed()). A common request has one segment, behind a remote address or nothing.
  */
 
 #include <errno.h>
@@ -21,316 +24,24 @@
 #include "rdma/ah.h"
 #include "rdma/mw.h"
 #include "rdma/post.h"
+#include "rdma/post_private.h"
 #include "rdma/post_wqe.h"
 #include "rdma/rdma.h"
 
-#define DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
+/* Bytes of payload in the first unit of a segment that is in line. */
+#define INLINE_START (RNIC_WQE_DS_BYTES - (uint32_t)offsetof(struct rnic_wqe_inline, data))
 
-/* What a request is made of. */
-#define OP_REMOTE 0x01 /* a remote address segment */
-#define OP_ATOMIC 0x02 /* an atomic segment */
-#define OP_IMM	  0x04
-#define OP_EMPTY  0x08 /* no data */
-#define OP_INLINE 0x10
-#define OP_BAD	  0x20 /* not with these flags, or not on this queue pair */
-#define OP_FRAME  0x40 /* an Ethernet segment */
-/* Built out of line, and so is whatever has not exactly one data segment. */
-#define OP_SLOW (OP_ATOMIC | OP_EMPTY | OP_INLINE | OP_BAD | OP_FRAME)
-
-#define ETHERNET_HEADER 14 /* bytes: no frame is shorter */
-
-static const struct {
-	uint8_t wqe_opcode, wc_opcode, parts;
-	bool may_inline;
-} operations[] = {
-	[RDMAPMD_WR_RDMA_WRITE] = { RNIC_WQE_RDMA_WRITE, RDMAPMD_WC_RDMA_WRITE, OP_REMOTE, true },
-	[RDMAPMD_WR_RDMA_WRITE_WITH_IMM] = { RNIC_WQE_RDMA_WRITE_IMM, RDMAPMD_WC_RDMA_WRITE,
-					     OP_REMOTE | OP_IMM, true },
-	[RDMAPMD_WR_SEND] = { RNIC_WQE_SEND, RDMAPMD_WC_SEND, 0, true },
-	[RDMAPMD_WR_SEND_WITH_IMM] = { RNIC_WQE_SEND_IMM, RDMAPMD_WC_SEND, OP_IMM, true },
-	[RDMAPMD_WR_RDMA_READ] = { RNIC_WQE_RDMA_READ, RDMAPMD_WC_RDMA_READ, OP_REMOTE, false },
-	[RDMAPMD_WR_ATOMIC_CMP_AND_SWP] = { RNIC_WQE_ATOMIC_CS, RDMAPMD_WC_COMP_SWAP,
-					    OP_REMOTE | OP_ATOMIC, false },
-	[RDMAPMD_WR_ATOMIC_FETCH_AND_ADD] = { RNIC_WQE_ATOMIC_FA, RDMAPMD_WC_FETCH_ADD,
-					      OP_REMOTE | OP_ATOMIC, false },
-	[RDMAPMD_WR_NOP] = { RNIC_WQE_NOP, RDMAPMD_WC_NOP, OP_EMPTY, false },
-};
-_Static_assert(RTE_DIM(operations) == RNIC_RDMA_OPCODES, "all operations");
-
-/* Of RAW_PACKET: whole frames, or nothing, and neither peer nor order of operations. */
-static uint8_t
-frame_parts(unsigned int opcode, unsigned int flags)
-{
-	if ((opcode != RDMAPMD_WR_SEND && opcode != RDMAPMD_WR_NOP) ||
-	    (flags & (RDMAPMD_SEND_FENCE | RDMAPMD_SEND_SOLICITED)))
-		return OP_BAD;
-	return opcode == RDMAPMD_WR_SEND ? OP_FRAME : 0;
-}
-
-/* Of UD: a message, or nothing. */
-static uint8_t
-datagram_parts(unsigned int opcode)
-{
-	return opcode == RDMAPMD_WR_SEND || opcode == RDMAPMD_WR_SEND_WITH_IMM ||
-			       opcode == RDMAPMD_WR_NOP
-		       ? 0
-		       : OP_BAD;
-}
-
-void
-rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind)
-{
-	const bool asks = (qp_kind & RNIC_RDMA_QP_ASKS_NONE) == 0;
-	unsigned int opcode, flags;
-
-	for (opcode = 0; opcode < RNIC_RDMA_OPCODES; opcode++)
-		for (flags = 0; flags < RNIC_RDMA_FLAGS; flags++, kinds++) {
-			kinds->wqe_opcode = operations[opcode].wqe_opcode;
-			kinds->wc_opcode = operations[opcode].wc_opcode;
-			kinds->parts = operations[opcode].parts;
-			if (flags & RDMAPMD_SEND_INLINE)
-				kinds->parts |= operations[opcode].may_inline ? OP_INLINE : OP_BAD;
-			if (!asks && (opcode == RDMAPMD_WR_RDMA_READ ||
-				      (operations[opcode].parts & OP_ATOMIC)))
-				kinds->parts |= OP_BAD;
-			if (qp_kind & RNIC_RDMA_QP_RAW)
-				kinds->parts |= frame_parts(opcode, flags);
-			if (qp_kind & RNIC_RDMA_QP_DATAGRAM)
-				kinds->parts |= datagram_parts(opcode);
-			kinds->fm_ce_se = (flags & RDMAPMD_SEND_FENCE ? RNIC_WQE_FM_FENCE : 0) |
-					  (flags & RDMAPMD_SEND_SOLICITED ? RNIC_WQE_SE : 0) |
-					  (flags & RDMAPMD_SEND_SIGNALED ||
-							   (qp_kind & RNIC_RDMA_QP_SIGNALS_ALL)
-						   ? RNIC_WQE_CE_ALWAYS
-						   : RNIC_WQE_CE_ON_ERROR);
-		}
-}
-
-/* The ring as units of 16 bytes. */
-static __rte_always_inline struct rnic_wqe_data *
-sq_wqebb(const struct rnic_rdma_send *sq, uint32_t index)
-{
-	return (struct rnic_wqe_data *)(sq->wq.ring +
-					(size_t)(index & sq->wq.mask) * RNIC_WQEBB_BYTES);
-}
-
-static __rte_always_inline struct rnic_wqe_data *
-ring_end(const struct rnic_rdma_send *sq)
-{
-	return (struct rnic_wqe_data *)(sq->wq.ring + ((size_t)sq->wq.mask + 1) * RNIC_WQEBB_BYTES);
-}
-
-/*
- * Any number of data segments, for all but the first `skip` bytes. False: too many, too long. One of 0 bytes is left out: it
- * would mean 2 GiB.
- */
-static __rte_always_inline bool
-set_gather(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
-	   const struct rdmapmd_send_wr *wr, uint32_t skip)
-{
-	const struct rdmapmd_sge *sge = wr->sg_list;
-	uint64_t total = 0;
-	uint16_t i;
-
-	if (wr->num_sge > sq->max_gs)
-		return false;
-	for (i = 0; i < wr->num_sge; i++, sge++) {
-		const uint32_t passed = RTE_MIN(skip, sge->length);
-		const struct rdmapmd_sge rest = { sge->addr + passed, sge->length - passed,
-						  sge->lkey };
-
-		skip -= passed;
-		total += sge->length;
-		if (rest.length == 0)
-			continue;
-		if (data == ring_end(sq))
-			data = sq_wqebb(sq, 0);
-		rnic_rdma_set_data(data++, &rest);
-		(*ds)++;
-	}
-	return total <= RNIC_RDMA_MAX_MESSAGE;
-}
-
-/* The payload itself but for its first `skip` bytes, behind a word with its length. False: too much, too many segments. */
-static __rte_always_inline bool
-set_inline(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
-	   const struct rdmapmd_send_wr *wr, uint32_t skip)
-{
-	const uint8_t *from, *end = (const uint8_t *)ring_end(sq);
-	struct rnic_wqe_inline *header = (struct rnic_wqe_inline *)data;
-	uint8_t *to = header->data;
-	uint32_t total = 0, passed, left, here;
-	uint16_t i;
-
-	if (wr->num_sge > sq->max_gs)
-		return false;
-	for (i = 0; i < wr->num_sge; i++) {
-		/* No wrap: both are at most max_inline. */
-		if (wr->sg_list[i].length > sq->max_inline - total)
-			return false;
-		total += wr->sg_list[i].length;
-	}
-	/* An empty message has no segment at all. */
-	total -= skip;
-	if (total == 0)
-		return true;
-	header->byte_count = rnic_cpu_to_be32(RNIC_WQE_INLINE | total);
-	for (i = 0; i < wr->num_sge; i++) {
-		passed = RTE_MIN(skip, wr->sg_list[i].length);
-		skip -= passed;
-		from = (const uint8_t *)(uintptr_t)wr->sg_list[i].addr + passed;
-		for (left = wr->sg_list[i].length - passed; left > 0; left -= here) {
-			here = (uint32_t)RTE_MIN((size_t)left, (size_t)(end - to));
-			memcpy(to, from, here);
-			from += here;
-			to += here;
-			if (to == end)
-				to = sq->wq.ring;
-		}
-	}
-	*ds += (uint32_t)(sizeof(header->byte_count) + total + RNIC_WQE_DS_BYTES - 1) /
-	       RNIC_WQE_DS_BYTES;
-	return true;
-}
-
-static __rte_always_inline struct rnic_wqe_data *
-set_remote(struct rnic_wqe_data *at, uint64_t address, uint32_t rkey)
-{
-	struct rnic_wqe_raddr *raddr = (struct rnic_wqe_raddr *)at;
-
-	raddr->address = rnic_cpu_to_be64(address);
-	raddr->rkey = rnic_cpu_to_be32(rkey);
-	raddr->rsvd_0c.raw = 0;
-	return at + 1;
-}
-
-/* Remote address and atomic segment; false: not one segment of 8 bytes for the old value. */
-static bool
-set_atomic(struct rnic_wqe_data *at, const struct rdmapmd_send_wr *wr)
-{
-	const bool swap = wr->opcode == RDMAPMD_WR_ATOMIC_CMP_AND_SWP;
-	struct rnic_wqe_atomic *atomic = (struct rnic_wqe_atomic *)set_remote(
-		at, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
-
-	if (wr->num_sge != 1 || wr->sg_list[0].length != sizeof(uint64_t))
-		return false;
-	atomic->swap_add = rnic_cpu_to_be64(swap ? wr->wr.atomic.swap : wr->wr.atomic.compare_add);
-	atomic->compare = rnic_cpu_to_be64(swap ? wr->wr.atomic.compare_add : 0);
-	return true;
-}
-
-/* The control segment in two stores. */
+/* The control segment in two stores. `number`: ctrl_begin() of the queue's alone. */
 static __rte_always_inline void
-set_control(struct rnic_wqe_data *at, uint16_t index, struct rnic_rdma_kind kind, uint32_t qpn,
-	    uint32_t ds, uint32_t immediate)
+set_control(struct rnic_wqe_data *at, uint16_t index, const struct rnic_rdma_kind *kind,
+	    uint64_t number, uint32_t ds, uint32_t immediate)
 {
-	uint64_t words[2] = {
-		(uint64_t)RNIC_WQE_CTRL_DW0(0, index, kind.wqe_opcode) << 32 |
-			RNIC_WQE_CTRL_DW1(qpn, ds),
-		(uint64_t)kind.fm_ce_se << 32 | immediate,
+	const uint64_t words[2] = {
+		kind->ctrl[0] | number | ctrl_begin(index, 0, 0, ds),
+		kind->ctrl[1] | RNIC_SWAP64((uint64_t)immediate),
 	};
 
-	words[0] = RNIC_SWAP64(words[0]);
-	words[1] = RNIC_SWAP64(words[1]);
 	memcpy(at, words, sizeof(words));
-}
-_Static_assert(offsetof(struct rnic_wqe_ctrl, qpn_ds) == 4 &&
-		       offsetof(struct rnic_wqe_ctrl, fm_ce_se) == 11 &&
-		       offsetof(struct rnic_wqe_ctrl, immediate) == 12,
-	       "a control segment in two words");
-
-/* How long a frame is, before anything of it is read; 0: too long, or too many segments. */
-static uint64_t
-frame_length(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr, uint8_t parts)
-{
-	uint64_t total = 0;
-	uint16_t i;
-
-	if (wr->num_sge > sq->max_gs)
-		return 0;
-	for (i = 0; i < wr->num_sge; i++)
-		total += wr->sg_list[i].length;
-	return total <= (parts & OP_INLINE ? sq->max_inline : RNIC_RDMA_MAX_MESSAGE) ? total : 0;
-}
-
-/* The first bytes of a frame, which has as many. */
-static void
-copy_header(uint8_t *to, const struct rdmapmd_send_wr *wr, uint32_t bytes)
-{
-	const struct rdmapmd_sge *sge = wr->sg_list;
-	uint32_t here;
-
-	for (; bytes > 0; bytes -= here, to += here, sge++) {
-		here = RTE_MIN(bytes, sge->length);
-		memcpy(to, (const void *)(uintptr_t)sge->addr, here);
-	}
-}
-
-/* As build_slow(): an Ethernet segment, in which the frame begins if the device wants that, then the rest of it. */
-static uint32_t
-build_frame(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
-	    struct rnic_wqe_data *at, uint8_t parts)
-{
-	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(at + 1);
-	const uint64_t length = frame_length(sq, wr, parts);
-	const uint32_t header = (uint32_t)RTE_MIN(length, (uint64_t)sq->header_bytes);
-	uint32_t ds = 2;
-
-	if (length < ETHERNET_HEADER)
-		return 0;
-	*eth = (struct rnic_wqe_eth){ 0 };
-	if (header > 0) {
-		eth->inline_header_size = rnic_cpu_to_be16((uint16_t)header);
-		/* It runs on into the next unit. */
-		copy_header((uint8_t *)eth + offsetof(struct rnic_wqe_eth, inline_header_start), wr,
-			    header);
-		ds++;
-	}
-	if (!(parts & OP_INLINE ? set_inline(sq, at + ds, &ds, wr, header)
-				: set_gather(sq, at + ds, &ds, wr, header)))
-		return 0;
-	return ds;
-}
-
-/* All of a WQE but its control segment, whatever it is made of: its length in units, or 0 if it cannot be. */
-static uint32_t __rte_noinline
-build_slow(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
-	   struct rnic_wqe_data *at, uint8_t parts)
-{
-	uint32_t ds = 1;
-
-	if (parts & OP_BAD)
-		return 0;
-	if (parts & OP_FRAME)
-		return build_frame(sq, wr, at, parts);
-	if (parts & OP_ATOMIC) {
-		if (!set_atomic(at + ds, wr))
-			return 0;
-		ds += 2;
-	} else if (parts & OP_REMOTE) {
-		set_remote(at + ds, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
-		ds++;
-	}
-	if (parts & OP_EMPTY)
-		return wr->num_sge == 0 ? ds : 0;
-	if (!(parts & OP_INLINE ? set_inline(sq, at + ds, &ds, wr, 0)
-				: set_gather(sq, at + ds, &ds, wr, 0)))
-		return 0;
-	return ds;
-}
-
-/* One packet. */
-static bool
-datagram_fits(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr)
-{
-	uint64_t total = 0;
-	uint16_t i;
-
-	if (wr->num_sge > sq->max_gs)
-		return false;
-	for (i = 0; i < wr->num_sge; i++)
-		total += wr->sg_list[i].length;
-	return total <= sq->max_datagram;
 }
 
 /* Where it goes, in the place of the second to the fourth unit. False: not with this handle, not to that number. */
@@ -351,16 +62,15 @@ set_vector(struct rnic_wqe_data *at, const struct rdmapmd_send_wr *wr, const str
 _Static_assert(sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_av) == RNIC_WQEBB_BYTES,
 	       "data begin with the second WQEBB");
 
-/* As build_slow(): a control segment and an address vector, which fill a WQEBB, and a packet's payload, whatever it is made of. */
+/* As rnic_rdma_build(): a control segment and an address vector, which fill a WQEBB, and a packet's payload, whatever it is made of. */
 static __rte_always_inline uint32_t
 build_datagram(const struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr,
 	       struct rnic_wqe_data *at, uint8_t parts)
 {
 	struct rnic_wqe_data *data = at + DS_PER_WQEBB;
-	uint32_t ds = DS_PER_WQEBB;
 
 	if (unlikely(parts & (OP_BAD | OP_EMPTY)))
-		return build_slow(&qp->sq, wr, at, parts);
+		return rnic_rdma_build(&qp->sq, wr, at, parts);
 	if (unlikely(!set_vector(at + 1, wr, qp->qp.pd)))
 		return 0;
 	if (data == ring_end(&qp->sq))
@@ -368,26 +78,23 @@ build_datagram(const struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr,
 	if (likely(wr->num_sge == 1) && likely(!(parts & OP_INLINE)) &&
 	    likely(wr->sg_list->length - 1 < qp->sq.max_datagram)) {
 		rnic_rdma_set_data(data, wr->sg_list);
-		return ds + 1;
+		return DS_PER_WQEBB + 1;
 	}
-	if (!datagram_fits(&qp->sq, wr) ||
-	    !(parts & OP_INLINE ? set_inline(&qp->sq, data, &ds, wr, 0)
-				: set_gather(&qp->sq, data, &ds, wr, 0)))
-		return 0;
-	return ds;
+	return rnic_rdma_build_datagram(&qp->sq, wr, data, parts);
 }
 
-/* As build_slow(): one data segment, behind a remote address or not. */
-static __rte_always_inline uint32_t
-build_one(const struct rdmapmd_send_wr *wr, struct rnic_wqe_data *at, uint8_t parts)
+/* set_remote() of a WRITE or READ, whose request has address and key behind each other. */
+static __rte_always_inline void
+set_remote_of(struct rnic_wqe_data *at, const struct rdmapmd_send_wr *wr)
 {
-	if (parts & OP_REMOTE) {
-		set_remote(at + 1, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
-		rnic_rdma_set_data(at + 2, wr->sg_list);
-		return 3;
-	}
-	rnic_rdma_set_data(at + 1, wr->sg_list);
-	return 2;
+#ifdef __SSE4_1__
+	const __m128i order = _mm_set_epi8(-1, -1, -1, -1, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7);
+
+	_mm_store_si128((__m128i *)at,
+			_mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)&wr->wr.rdma), order));
+#else
+	set_remote(at, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+#endif
 }
 
 /* Of one that was built. */
@@ -421,17 +128,14 @@ publish_head(struct rnic_rdma_send *sq, uint64_t head)
 	__atomic_store_n(&sq->head, head, __ATOMIC_RELEASE);
 }
 
-/* Hand over what was built from WQEBB `first` on; the last WQE starts at `last`. */
-static __rte_always_inline void
-hand_over(struct rnic_rdma_send *sq, uint16_t first, uint16_t last, uint16_t producer)
+/* A single WQE that fits half a register goes with the ring; several, or one that wraps, are as quick to fetch. */
+static void __rte_noinline
+ring_special(const struct rnic_rdma_send *sq, const struct rnic_wqe_data *last, uint16_t first)
 {
-	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)sq_wqebb(sq, last);
-	const uint32_t wqebbs = (uint16_t)(producer - first);
+	const uint32_t wqebbs = (uint16_t)(sq->wq.producer - first);
+	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)last;
 
-	sq->wq.producer = producer;
-	rnic_sq_dbrec_publish(sq->wq.dbrec, producer);
-	/* A single WQE that fits half a register goes with the ring; several, or one that wraps, are as quick to fetch. */
-	if (unlikely(sq->wq.bf->blueflame) && first == last &&
+	if (sq->wq.bf->blueflame && last == sq_wqebb(sq, first) &&
 	    wqebbs * RNIC_WQEBB_BYTES <= sq->wq.bf->half &&
 	    (first & sq->wq.mask) + wqebbs <= sq->wq.mask + 1u)
 		rnic_blueflame_ring(sq->wq.bf, ctrl, wqebbs * RNIC_WQEBB_BYTES);
@@ -439,14 +143,28 @@ hand_over(struct rnic_rdma_send *sq, uint16_t first, uint16_t last, uint16_t pro
 		rnic_doorbell_ring(sq->wq.bf, ctrl);
 }
 
+/* Hand over what was built up to WQEBB `producer`. */
+static __rte_always_inline void
+hand_over(struct rnic_rdma_send *sq, const struct rnic_wqe_data *last, uint16_t producer)
+{
+	const uint16_t first = sq->wq.producer;
+
+	sq->wq.producer = producer;
+	rnic_sq_dbrec_publish(sq->wq.dbrec, producer);
+	if (likely(sq->wq.bf->plain))
+		rnic_doorbell_ring(sq->wq.bf, (const struct rnic_wqe_ctrl *)last);
+	else
+		ring_special(sq, last, first);
+}
+
 /* The queue is full, and no completion would ever come: the last request asks for one, on the quiet. */
 static void __rte_noinline
-signal_last(struct rnic_rdma_send *sq, uint16_t last)
+signal_last(const struct rnic_rdma_send *sq, struct rnic_wqe_data *last)
 {
-	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)sq_wqebb(sq, last);
+	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)last;
 
 	ctrl->fm_ce_se = (uint8_t)((ctrl->fm_ce_se & ~RNIC_WQE_CE_MASK) | RNIC_WQE_CE_ALWAYS);
-	sq->wqes[last & sq->wq.mask].what |= RNIC_RDMA_QUIET_SUCCESS << 8;
+	sq->wqes[(last - sq_wqebb(sq, 0)) / DS_PER_WQEBB].what |= RNIC_RDMA_QUIET_SUCCESS << 8;
 }
 
 /* All from one WQEBB to another, each WQE once. */
@@ -459,7 +177,7 @@ dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to, enum rnic
 		rnic_dump_sq_wqe(&sq->wq, from, kind);
 		ds = rnic_be32_to_cpu(((const struct rnic_wqe_ctrl *)sq_wqebb(sq, from))->qpn_ds) &
 		     RNIC_WQE_DS_MAX;
-		from = (uint16_t)(from + (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB);
+		from = (uint16_t)(from + WQEBBS(ds));
 	}
 }
 
@@ -474,10 +192,10 @@ send_room(const struct rnic_rdma_send *sq, uint64_t tail)
 
 /* What was built and not handed over. */
 struct made {
-	uint64_t posted;   /* requests, up to it */
-	uint64_t signaled; /* up to the last one that asks for a completion */
-	uint16_t last;	   /* where its last WQE starts */
-	uint16_t producer; /* where it ends */
+	uint64_t posted;	    /* requests, up to it */
+	uint64_t signaled;	    /* up to the last one that asks for a completion */
+	struct rnic_wqe_data *last; /* its last WQE */
+	uint16_t producer;	    /* where it ends */
 };
 
 /* Hand it over, at least one; full: there is room for no more. */
@@ -496,72 +214,321 @@ finish(struct rdmapmd_qp *head, const struct made *made, bool full, uint64_t tai
 		dump_wqes(sq, sq->wq.producer, made->producer,
 			  rnic_rdma_wqe_kind((const struct rnic_rdma_qp *)head));
 	publish_head(sq, made->posted);
-	hand_over(sq, sq->wq.producer, made->last, made->producer);
+	hand_over(sq, made->last, made->producer);
 }
 
 static uint16_t post_rest(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 			  uint32_t room, uint64_t tail, const struct made *made, bool dump);
 
-/* plain: none of the requests names a key that changes, or is of an opcode behind those of kinds. */
+/* What is the same for all requests of a burst: stores to WQEs could change all that is not in registers. */
+struct burst {
+	struct rnic_wqe_data (*ring)[DS_PER_WQEBB];
+	struct rnic_rdma_wqe *wqes;
+	uint64_t number; /* ctrl_begin() of the queue's */
+	uint32_t mask, max_inline;
+};
+
+/* Number of segments, opcode and flags of a request, in one number. */
+static __rte_always_inline uint32_t
+request_word(const struct rdmapmd_send_wr *wr)
+{
+	uint32_t word;
+
+	memcpy(&word, &wr->num_sge, sizeof(word));
+	return word;
+}
+_Static_assert(offsetof(struct rdmapmd_send_wr, opcode) ==
+			       offsetof(struct rdmapmd_send_wr, num_sge) + 2 &&
+		       offsetof(struct rdmapmd_send_wr, send_flags) ==
+			       offsetof(struct rdmapmd_send_wr, num_sge) + 3,
+	       "number of segments, opcode and flags lie together");
+
+static __rte_always_inline struct rnic_rdma_kind *
+kinds_of(const struct rnic_rdma_send *sq)
+{
+	return atomic_load_explicit(&sq->kinds, memory_order_relaxed);
+}
+
+static __rte_always_inline const struct rnic_rdma_kind *
+kind_of(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr)
+{
+	return rnic_rdma_kind_at(kinds_of(sq), wr->opcode, wr->send_flags);
+}
+
+/* Is there a kind of it? */
+static __rte_always_inline bool
+has_kind(const struct rdmapmd_send_wr *wr)
+{
+	return wr->opcode < RNIC_RDMA_OPCODES && wr->send_flags < RNIC_RDMA_FLAGS;
+}
+
+/* Has it one segment, and a kind? That is one question, as what is below each of both limits is below a power of two. */
+static __rte_always_inline bool
+has_segment_and_kind(const struct rdmapmd_send_wr *wr)
+{
+	struct rdmapmd_send_wr most = { .num_sge = UINT16_MAX,
+					.opcode = (uint8_t) ~(RNIC_RDMA_OPCODES - 1),
+					.send_flags = (uint8_t) ~(RNIC_RDMA_FLAGS - 1) };
+	struct rdmapmd_send_wr one = { .num_sge = 1 };
+
+	return (request_word(wr) & request_word(&most)) == request_word(&one);
+}
+_Static_assert((RNIC_RDMA_OPCODES & (RNIC_RDMA_OPCODES - 1)) == 0 &&
+		       (RNIC_RDMA_FLAGS & (RNIC_RDMA_FLAGS - 1)) == 0,
+	       "powers of two");
+
+/* Of its first segment: one of 0 bytes would mean 2 GiB. */
+static __rte_always_inline bool
+length_is_common(const struct rdmapmd_send_wr *wr)
+{
+	return likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE);
+}
+
+/* `made`, and a run behind it up to request `posted`, whose last WQE is this, and ends before that WQEBB. */
+static __rte_always_inline struct made
+alike_made(const struct made *made, uint64_t posted, const struct rnic_rdma_kind *kind,
+	   struct rnic_wqe_data *last, uint32_t producer)
+{
+	return (struct made){
+		.posted = posted,
+		.signaled = kind->fm_ce_se & RNIC_WQE_CE_ALWAYS ? posted : made->signaled,
+		.last = last,
+		.producer = (uint16_t)producer,
+	};
+}
+
+/*
+ * Requests up to `stop` with one data segment, as long as they are of this kind, which is one with a remote address or none, and
+ * with nothing else; the first one is. `made`: what was built before; in, out. Returns where it ended.
+ */
+static __rte_always_inline const struct rdmapmd_send_wr *
+build_alike(const struct burst *b, const struct rdmapmd_send_wr *wr, uint64_t stop,
+	    const struct rnic_rdma_kind *kind, struct made *made, const bool remote)
+{
+	const struct rnic_rdma_kind own = { .ctrl = { kind->ctrl[0] | b->number, kind->ctrl[1] } };
+	const uint32_t what = request_word(wr), wc_opcode = kind->wc_opcode;
+	const uint32_t ds = remote ? 3 : 2;
+	uint64_t posted = made->posted;
+	uint32_t producer = made->producer;
+	struct rnic_wqe_data *at;
+
+	do {
+		struct rnic_rdma_wqe *wqe = &b->wqes[producer & b->mask];
+
+		at = b->ring[producer & b->mask];
+		wqe->length = wr->sg_list->length;
+		if (remote)
+			set_remote_of(at + 1, wr);
+		rnic_rdma_set_data(at + ds - 1, wr->sg_list);
+		set_control(at, (uint16_t)producer, &own, 0, ds, 0);
+		set_wqe(wqe, wr->wr_id, posted, (uint8_t)wc_opcode, RNIC_RDMA_REPORTED);
+		producer++;
+		posted++;
+		wr++;
+	} while (posted != stop && request_word(wr) == what && length_is_common(wr));
+	*made = alike_made(made, posted, kind, at, producer);
+	return wr;
+}
+
+static __rte_always_inline const struct rdmapmd_send_wr *
+build_gather(const struct burst *b, const struct rdmapmd_send_wr *wr, uint64_t stop,
+	     const struct rnic_rdma_kind *kind, struct made *made)
+{
+	return kind->parts ? build_alike(b, wr, stop, kind, made, true)
+			   : build_alike(b, wr, stop, kind, made, false);
+}
+
+/* The length of a WQE, in units, with one segment that is in line; 0: not this one, or it would wrap. */
+static __rte_always_inline uint32_t
+inline_ds(const struct burst *b, const struct rdmapmd_send_wr *wr, uint32_t producer,
+	  const bool remote)
+{
+	const uint32_t length = wr->sg_list->length;
+	const uint32_t bytes = (remote ? 3 : 2) * RNIC_WQE_DS_BYTES - INLINE_START + length;
+	const uint32_t ds = (bytes + RNIC_WQE_DS_BYTES - 1) / RNIC_WQE_DS_BYTES;
+
+	return length - 1 < b->max_inline && (producer & b->mask) + WQEBBS(ds) <= b->mask + 1 ? ds
+											      : 0;
+}
+
+/* build_alike() of such whose segment is in line. The first one need not be one that can be: then it is none. */
+static __rte_always_inline const struct rdmapmd_send_wr *
+build_inline(const struct burst *b, const struct rdmapmd_send_wr *wr, uint64_t stop,
+	     const struct rnic_rdma_kind *kind, struct made *made, const bool remote)
+{
+	const struct rnic_rdma_kind own = { .ctrl = { kind->ctrl[0] | b->number, kind->ctrl[1] } };
+	const uint32_t what = request_word(wr), wc_opcode = kind->wc_opcode;
+	uint64_t posted = made->posted;
+	uint32_t producer = made->producer, ds = inline_ds(b, wr, producer, remote);
+	struct rnic_wqe_data *at;
+	struct rnic_wqe_inline *data;
+
+	if (unlikely(ds == 0))
+		return wr;
+	do {
+		at = b->ring[producer & b->mask];
+		if (remote)
+			set_remote_of(at + 1, wr);
+		data = (struct rnic_wqe_inline *)(at + (remote ? 2 : 1));
+		data->byte_count = rnic_cpu_to_be32(RNIC_WQE_INLINE | wr->sg_list->length);
+		memcpy(data->data, (const void *)(uintptr_t)wr->sg_list->addr, wr->sg_list->length);
+		set_control(at, (uint16_t)producer, &own, 0, ds, 0);
+		set_wqe(&b->wqes[producer & b->mask], wr->wr_id, posted, (uint8_t)wc_opcode,
+			RNIC_RDMA_REPORTED);
+		producer += WQEBBS(ds);
+		posted++;
+		wr++;
+	} while (posted != stop && request_word(wr) == what &&
+		 (ds = inline_ds(b, wr, producer, remote)) != 0);
+	*made = alike_made(made, posted, kind, at, producer);
+	return wr;
+}
+
+/*
+ * Those of a burst from this one on that are alike, if it is a common one: one segment, behind a remote address or nothing. Returns
+ * where they end; at `wr`: it is not.
+ */
+static __rte_always_inline const struct rdmapmd_send_wr *
+build_common(const struct burst *b, const struct rdmapmd_send_wr *wr, uint64_t stop,
+	     const struct rnic_rdma_kind *kind, struct made *made)
+{
+	if (likely(!(kind->parts & ~OP_REMOTE)))
+		return length_is_common(wr) ? build_gather(b, wr, stop, kind, made) : wr;
+	if (kind->parts == OP_INLINE)
+		return build_inline(b, wr, stop, kind, made, false);
+	if (kind->parts == (OP_INLINE | OP_REMOTE))
+		return build_inline(b, wr, stop, kind, made, true);
+	return wr;
+}
+
+/* One request, whatever it is made of. False: it cannot be. */
+static __rte_always_inline bool
+build_single(const struct rnic_rdma_qp *qp, const struct burst *b, const struct rdmapmd_send_wr *wr,
+	     const struct rnic_rdma_kind *kind, struct made *made, const bool datagrams)
+{
+	struct rnic_rdma_wqe *wqe = &b->wqes[made->producer & b->mask];
+	struct rnic_wqe_data *at = b->ring[made->producer & b->mask];
+	uint32_t ds;
+
+	if (datagrams) {
+		ds = build_datagram(qp, wr, at, kind->parts);
+	} else {
+		ds = rnic_rdma_build(&qp->sq, wr, at, kind->parts);
+		if (ds != 0 && kind->wc_opcode >= RDMAPMD_WC_RDMA_READ)
+			wqe->length = total_length(wr);
+	}
+	if (unlikely(ds == 0))
+		return false;
+	set_control(at, made->producer, kind, b->number, ds,
+		    unlikely(kind->parts & OP_IMM) ? RNIC_SWAP32(wr->imm_data) : 0);
+	set_wqe(wqe, wr->wr_id, made->posted, kind->wc_opcode, RNIC_RDMA_REPORTED);
+	made->posted++;
+	made->last = at;
+	made->producer = (uint16_t)(made->producer + WQEBBS(ds));
+	if (kind->fm_ce_se & RNIC_WQE_CE_ALWAYS)
+		made->signaled = made->posted;
+	return true;
+}
+
+static __rte_always_inline struct burst
+burst_of(const struct rnic_rdma_send *sq)
+{
+	return (struct burst){
+		.ring = (void *)sq->wq.ring,
+		.wqes = sq->wqes,
+		.number = ctrl_begin(0, 0, sq->wq.sqn, 0),
+		.mask = sq->wq.mask,
+		.max_inline = sq->max_inline,
+	};
+}
+
+/*
+ * The rest of a burst, whatever it is made of; `wr` and `n` are the burst's, `made` is what was built of it. plain: none of the
+ * requests names a key that changes, or is of an opcode behind those of kinds.
+ */
+static __rte_always_inline uint16_t
+post_mixed(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
+	   const struct made *before, uint64_t tail, const bool dump, const bool datagrams,
+	   const bool plain)
+{
+	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
+	struct rnic_rdma_send *sq = &qp->sq;
+	const struct burst b = burst_of(sq);
+	const uint32_t room = send_room(sq, tail);
+	const uint64_t start = sq->head, stop = start + RTE_MIN((uint32_t)n, room);
+	const struct rdmapmd_send_wr *next = wr + (before->posted - start);
+	const struct rnic_rdma_kind *kind;
+	struct made made = *before;
+
+	while (made.posted != stop) {
+		const struct rdmapmd_send_wr *from = next;
+
+		if (unlikely(!has_kind(next)))
+			break;
+		kind = kind_of(sq, next);
+		if (!datagrams && next->num_sge == 1)
+			next = build_common(&b, from, stop, kind, &made);
+		if (next == from) {
+			if (unlikely(!build_single(qp, &b, next, kind, &made, datagrams)))
+				break;
+			next++;
+		}
+	}
+	if (unlikely(made.posted - start < n)) {
+		if (!plain)
+			return post_rest(head, wr, n, room, tail, &made, dump);
+		head->post_send_error =
+			rnic_rdma_short_burst(&sq->open, made.posted - start < room);
+	}
+	if (unlikely(made.posted == start))
+		return 0;
+	finish(head, &made, made.posted - start == room, tail, dump);
+	return (uint16_t)(made.posted - start);
+}
+
+static uint16_t __rte_noinline
+post_messages(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
+	      const struct made *before, uint64_t tail, bool dump, bool plain)
+{
+	return post_mixed(head, wr, n, before, tail, dump, false, plain);
+}
+
+/* Messages. A burst of common requests that are alike, for which there is room, is all done here. */
 static __rte_always_inline uint16_t
 post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n, const bool dump,
-	  const bool datagrams, const bool plain)
+	  const bool plain)
 {
 	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
 	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
 	const uint64_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE), start = sq->head;
 	const uint32_t room = send_room(sq, tail);
-	const uint64_t stop = start + RTE_MIN((uint32_t)n, room);
-	/* Stores to WQEs could change all that is not in registers. */
-	const uint32_t mask = sq->wq.mask, qpn = sq->wq.sqn;
-	struct rnic_wqe_data(*const ring)[DS_PER_WQEBB] = (void *)sq->wq.ring;
-	const struct rnic_rdma_kind *const kinds =
-		atomic_load_explicit(&sq->kinds, memory_order_relaxed);
-	struct rnic_rdma_wqe *const wqes = sq->wqes;
-	uint32_t producer = sq->wq.producer, last = producer, ds;
-	uint64_t posted, signaled = sq->signaled;
+	struct made made = { start, sq->signaled, NULL, sq->wq.producer };
+	struct burst b;
 
-	for (posted = start; posted != stop; posted++, wr++) {
-		struct rnic_wqe_data *at = ring[producer & mask];
-		struct rnic_rdma_wqe *wqe = &wqes[producer & mask];
-		struct rnic_rdma_kind kind;
-
-		if (unlikely(wr->opcode >= RNIC_RDMA_OPCODES) ||
-		    unlikely(wr->send_flags >= RNIC_RDMA_FLAGS))
-			break;
-		kind = kinds[wr->opcode * RNIC_RDMA_FLAGS + wr->send_flags];
-		if (datagrams) {
-			ds = build_datagram((struct rnic_rdma_qp *)head, wr, at, kind.parts);
-		} else if (likely(!(kind.parts & OP_SLOW)) && likely(wr->num_sge == 1) &&
-			   likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE)) {
-			wqe->length = wr->sg_list->length;
-			ds = build_one(wr, at, kind.parts);
-		} else {
-			ds = build_slow(sq, wr, at, kind.parts);
-			if (ds != 0 && kind.wc_opcode >= RDMAPMD_WC_RDMA_READ)
-				wqe->length = total_length(wr);
+	/* None is too few, too. */
+	if (likely(n - 1u < room) && likely(has_segment_and_kind(wr))) {
+		b = burst_of(sq);
+		build_common(&b, wr, start + n, kind_of(sq, wr), &made);
+		if (likely(made.posted == start + n)) {
+			finish(head, &made, n == room, tail, dump);
+			return n;
 		}
-		if (unlikely(ds == 0))
-			break;
-		set_control(at, (uint16_t)producer, kind, qpn, ds,
-			    unlikely(kind.parts & OP_IMM) ? RNIC_SWAP32(wr->imm_data) : 0);
-		set_wqe(wqe, wr->wr_id, posted, kind.wc_opcode, RNIC_RDMA_REPORTED);
-		signaled = kind.fm_ce_se & RNIC_WQE_CE_ALWAYS ? posted + 1 : signaled;
-		last = producer;
-		producer += (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB;
 	}
-	if (unlikely(posted - start < n)) {
-		const struct made rest = { posted, signaled, (uint16_t)last, (uint16_t)producer };
+	return post_messages(head, wr, n,
+			     &(struct made){ made.posted, made.signaled, made.last, made.producer },
+			     tail, dump, plain);
+}
 
-		if (!plain)
-			return post_rest(head, wr - (posted - start), n, room, tail, &rest, dump);
-		head->post_send_error = rnic_rdma_short_burst(&sq->open, posted - start < room);
-	}
-	if (unlikely(posted == start))
-		return 0;
-	finish(head, &(struct made){ posted, signaled, (uint16_t)last, (uint16_t)producer },
-	       posted - start == room, tail, dump);
-	return (uint16_t)(posted - start);
+static __rte_always_inline uint16_t
+post_datagrams(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
+	       const bool dump)
+{
+	const struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
+	/* Partner: as in post_send(). */
+	const uint64_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
+	const struct made made = { sq->head, sq->signaled, NULL, sq->wq.producer };
+
+	return post_mixed(head, wr, n, &made, tail, dump, true, true);
 }
 
 /* A NOP whose completion is not reported; there is room. */
@@ -571,12 +538,12 @@ post_marker(struct rnic_rdma_send *sq)
 	const uint16_t producer = sq->wq.producer;
 
 	set_control(sq_wqebb(sq, producer), producer,
-		    sq->kinds[RDMAPMD_WR_NOP * RNIC_RDMA_FLAGS + RDMAPMD_SEND_SIGNALED], sq->wq.sqn,
-		    1, 0);
+		    rnic_rdma_kind_at(kinds_of(sq), RDMAPMD_WR_NOP, RDMAPMD_SEND_SIGNALED),
+		    ctrl_begin(0, 0, sq->wq.sqn, 0), 1, 0);
 	set_wqe(&sq->wqes[producer & sq->wq.mask], 0, sq->head, RDMAPMD_WC_NOP, RNIC_RDMA_QUIET);
 	sq->signaled = sq->head + 1;
 	publish_head(sq, sq->head + 1);
-	hand_over(sq, producer, producer, (uint16_t)(producer + 1));
+	hand_over(sq, sq_wqebb(sq, producer), (uint16_t)(producer + 1));
 }
 
 /* ---- What names a key that changes: rare, and longer than what a queue counts with ---- */
@@ -599,8 +566,8 @@ build_naming(struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr, uint32_t
 								     sq_wqebb(sq, producer + 2) };
 
 	if (wr->opcode == RDMAPMD_WR_SEND_WITH_INV)
-		return build_slow(sq, wr, wqebbs[0],
-				  wr->send_flags & RDMAPMD_SEND_INLINE ? OP_INLINE : 0);
+		return rnic_rdma_build(sq, wr, wqebbs[0],
+				       wr->send_flags & RDMAPMD_SEND_INLINE ? OP_INLINE : 0);
 	rnic_rdma_mw_build(qp, wr, wqebbs);
 	return ds;
 }
@@ -612,13 +579,14 @@ add_naming(struct rnic_rdma_qp *qp, uint64_t wr_id, struct rnic_rdma_kind kind, 
 {
 	struct rnic_rdma_send *sq = &qp->sq;
 
-	made->last = made->producer;
-	made->producer = (uint16_t)(made->last + (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB);
+	rnic_rdma_kind_finish(&kind);
+	made->last = sq_wqebb(sq, made->producer);
+	set_control(made->last, made->producer, &kind, ctrl_begin(0, 0, sq->wq.sqn, 0), ds, key);
+	set_wqe(&sq->wqes[made->producer & sq->wq.mask], wr_id, made->posted - 1, kind.wc_opcode,
+		quiet);
+	made->producer = (uint16_t)(made->producer + WQEBBS(ds));
 	if (kind.fm_ce_se & RNIC_WQE_CE_ALWAYS)
 		made->signaled = made->posted;
-	set_control(sq_wqebb(sq, made->last), made->last, kind, sq->wq.sqn, ds, key);
-	set_wqe(&sq->wqes[made->last & sq->wq.mask], wr_id, made->posted - 1, kind.wc_opcode,
-		quiet);
 }
 
 /*
@@ -670,7 +638,7 @@ post_naming(struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr, enum rdma
 	struct rnic_rdma_umr umr = { .ds = 1, .key = wr->invalidate_rkey };
 	const uint64_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
 	const uint32_t room = send_room(sq, tail);
-	struct made made = { sq->head, sq->signaled, sq->wq.producer, sq->wq.producer };
+	struct made made = { sq->head, sq->signaled, NULL, sq->wq.producer };
 	struct rnic_rdma_kind kind;
 	uint32_t slots = 1;
 
@@ -693,8 +661,8 @@ post_naming(struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr, enum rdma
 	umr.ds = build_naming(qp, wr, umr.ds);
 	if (umr.ds == 0)
 		return -EINVAL;
-	kind = sq->kinds[RDMAPMD_WR_NOP * RNIC_RDMA_FLAGS +
-			 (wr->send_flags & ~RDMAPMD_SEND_INLINE)];
+	kind = *rnic_rdma_kind_at(kinds_of(sq), RDMAPMD_WR_NOP,
+				  wr->send_flags & ~RDMAPMD_SEND_INLINE);
 	made.posted += slots;
 	if (send) {
 		kind.wqe_opcode = RNIC_WQE_SEND_INVAL;
@@ -752,7 +720,7 @@ post_rest(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 		}
 		done++;
 		plain = count_plain(&wr[done], (uint16_t)(n - done));
-		taken = plain == 0 ? 0 : post_send(head, &wr[done], plain, dump, false, true);
+		taken = plain == 0 ? 0 : post_send(head, &wr[done], plain, dump, true);
 		done = (uint16_t)(done + taken);
 		if (taken < plain)
 			return done;
@@ -760,28 +728,59 @@ post_rest(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 	return done;
 }
 
+static uint16_t __rte_noinline
+post_burst(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return post_send(head, wr, n, false, false);
+}
+
+/* One that is common, but for data in line: all of it without a call, and with few registers. */
+static __rte_always_inline uint16_t
+post_one(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr)
+{
+	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
+	/* Partner: as in post_send(). */
+	const uint64_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
+	const uint32_t room = send_room(sq, tail);
+	const struct rnic_rdma_kind *kind;
+	struct made made = { sq->head, sq->signaled, NULL, sq->wq.producer };
+	struct burst b;
+
+	if (likely(room > 0) && likely(has_segment_and_kind(wr))) {
+		kind = kind_of(sq, wr);
+		if (likely(!(kind->parts & ~OP_REMOTE)) && length_is_common(wr)) {
+			b = burst_of(sq);
+			build_gather(&b, wr, made.posted + 1, kind, &made);
+			finish(head, &made, room == 1, tail, false);
+			return 1;
+		}
+	}
+	return post_burst(head, wr, 1);
+}
+
 uint16_t
 rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
 {
-	return post_send(qp, wr, n, false, false, false);
+	return n == 1 && !(wr->send_flags & RDMAPMD_SEND_INLINE) ? post_one(qp, wr)
+								 : post_burst(qp, wr, n);
 }
 
 uint16_t
 rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
 {
-	return post_send(qp, wr, n, true, false, false);
+	return post_send(qp, wr, n, true, false);
 }
 
 uint16_t
 rnic_rdma_post_datagrams(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
 {
-	return post_send(qp, wr, n, false, true, true);
+	return post_datagrams(qp, wr, n, false);
 }
 
 uint16_t
 rnic_rdma_post_datagrams_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
 {
-	return post_send(qp, wr, n, true, true, true);
+	return post_datagrams(qp, wr, n, true);
 }
 
 uint32_t

@@ -141,10 +141,13 @@ enum rnic_rdma_quiet {
 
 /* What an opcode with a combination of send_flags leads to. */
 struct rnic_rdma_kind {
-	uint8_t wqe_opcode, fm_ce_se; /* of the control segment */
-	uint8_t wc_opcode;	      /* enum rdmapmd_wc_opcode */
+	uint64_t ctrl[2]; /* the control segment, without what differs from WQE to WQE */
+	uint8_t wqe_opcode, fm_ce_se; /* of it */
 	uint8_t parts;		      /* of the WQE: post.c */
+	uint8_t wc_opcode;	      /* enum rdmapmd_wc_opcode */
+	uint8_t reserved[12];
 };
+_Static_assert(sizeof(struct rnic_rdma_kind) == 32, "found without a multiplication");
 #define RNIC_RDMA_OPCODES (RDMAPMD_WR_NOP + 1)
 #define RNIC_RDMA_FLAGS	  16
 #define RNIC_RDMA_KINDS	  (RNIC_RDMA_OPCODES * RNIC_RDMA_FLAGS)
@@ -165,7 +168,7 @@ struct rnic_rdma_send {
 	uint8_t header_bytes;  /* of a frame that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
 	uint16_t max_datagram; /* bytes of its payload, as the port was when it came to RTS */
 	uint8_t wqebbs;	       /* that each of max_post requests may have */
-	const struct rnic_rdma_kind *_Atomic kinds;
+	struct rnic_rdma_kind *_Atomic kinds; /* rnic_rdma_kind_at() */
 };
 
 struct rnic_rdma_receive {
