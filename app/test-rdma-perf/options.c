@@ -248,7 +248,7 @@ take_number(const struct row *row, struct perf_options *options, const char *val
 	uint64_t number;
 
 	if (parse_u64(value, &number) != 0)
-		return perf_usage_error("%s argument %s should be a number", row->title, value);
+		return perf_usage_error("%s argument %s should be int", row->title, value);
 	if (number < row->min || number > row->max)
 		return perf_usage_error("%s should be between %llu and %llu", row->title,
 					(unsigned long long)row->min, (unsigned long long)row->max);

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Record what Debian's perftest and ibv_*_pingpong print: their helps, and runs of perftest's both ends over Linux' rxe, in one
 guest, on the guest's own address. A recording is a text file for a program, in which a line "$ COMMAND" stands before what the
-command has printed on its standard output. Tests compare dpdk-test-rdma-perf with them: unit-perf-options, unit-perf-result and
-daemon-perf-recorded. Needs the packages perftest, ibverbs-utils and ibverbs-providers."""
+command has printed on its standard output. One more, refusals.txt, has what perftest says of options where there is no device: what is
+wrong with them, or that there is none. Tests compare dpdk-test-rdma-perf with them: unit-perf-options, unit-perf-result and
+daemon-perf-recorded. Needs the packages perftest, ibverbs-utils and ibverbs-providers, and a host without such a device."""
 
 import argparse
 import glob
@@ -28,6 +29,10 @@ RUNS = {
     "ib_read_lat": [FEW, f"{FEW} --out_json"],
     "ib_atomic_lat": [FEW, f"{FEW} -A CMP_AND_SWAP"],
 }
+# Each by itself: most are wrong for some of the programs.
+REFUSED = ("", "-c UC", "-c UD", "-c UC -e", "-c UD -e", "-c UC --use-srq", "-c UD --use-srq", "-q 2", "-I 64", "-e", "--use-srq", "-s 64", "-a",
+           "-b", "-o 4", "-r 8", "-D 5", "-n 20 -l 4", "-n 20 -l 3", "-n 20 -l 4 -Q 3", "-D 5 -a", "-D 5 -e",
+           "-n 4", "-n x", "-t 0", "-t 15001", "-r 16385", "-Q 1025", "-s 0", "-I 913", "-x 65", "-c XY")
 SCRIPT = f"""
 dmesg -n 1
 /bin/ip link set dummy0 up || exit 1
@@ -71,6 +76,16 @@ def help_of(program):
     return f"$ {program} --help\n{done.stdout}"
 
 
+def refusals():
+    """Text for refusals.txt, a program after the other."""
+    said = []
+    for program in RUNS:
+        for options in REFUSED:
+            done = subprocess.run([program, *options.split()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            said.append(f"$ {program} {options}".rstrip() + f"\n{done.stdout}")
+    return "".join(said)
+
+
 def recordings(console):
     """{program: text}, of what the guest has printed."""
     said = console.partition("$ begin\n")[2].partition("$ end\n")[0]
@@ -99,6 +114,7 @@ def main():
     args = parser.parse_args()
     try:
         helps = {program: help_of(program) for program in [*RUNS, *PINGPONGS]}
+        texts = {"refusals": refusals()}
         status, runs = run(args.timeout)
     except (Unavailable, OSError) as error:
         print(f"record_perftest: {error}", file=sys.stderr)
@@ -107,8 +123,10 @@ def main():
         return status
     os.makedirs(args.folder, exist_ok=True)
     for program, text in helps.items():
-        with open(os.path.join(args.folder, program + ".txt"), "w", encoding="utf-8") as file:
-            file.write(text + runs.get(program, ""))
+        texts[program] = text + runs.get(program, "")
+    for name, text in texts.items():
+        with open(os.path.join(args.folder, name + ".txt"), "w", encoding="utf-8") as file:
+            file.write(text)
     return 0
 
 

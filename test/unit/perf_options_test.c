@@ -264,7 +264,7 @@ perftest_refuses_these_too(void **state)
 	refused("-D 1 -a", "Duration mode currently doesn't support running on all sizes");
 	refused("-D 1 -e --op send", "Duration mode doesn't work with events");
 	refused("-n 4", "Iteration num should be between 5 and 100000000");
-	refused("-n x", "Iteration num argument x should be a number");
+	refused("-n x", "Iteration num argument x should be int");
 	refused("-s 0", "Message Size should be between 1 and 2147483647");
 	refused("-s 3g", "Message Size should be between 1 and 2147483647");
 	refused("-q 0", "num of Qps should be between 1 and 16384");
@@ -312,6 +312,98 @@ what_perftest_has_and_we_have_not_is_named(void **state)
 }
 
 /* ---- What the helps of Debian 12's programs have, as they were recorded ---- */
+
+/* As it says that all is right but for a device. */
+#define NO_DEVICE "Did not detect devices"
+
+/* What it says besides, of those that it refuses or not; and two lines of help. */
+static const char *const beside[] = {
+	"---",
+	"Parser function exited",
+	"If device exists",
+	"Unable to find the Infiniband/RoCE device",
+	"Warning",
+	"Post List requested",
+};
+
+/* Where a word is misspelt, or has what is not here. */
+static const struct {
+	const char *theirs, *ours;
+} worded[] = {
+	{ "Using SRQ only avavilible in SEND tests", "Using SRQ only available in SEND tests" },
+	{ "Invalid Connection type. Please choose from {RC,UC,UD,XRC,DC,SRD}",
+	  "Invalid Connection type. Please choose from {RC,UC,UD}" },
+};
+
+static bool
+is_beside(const char *line)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
+		if (strncmp(line, beside[i], strlen(beside[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Without spaces around it and the dot at its end. */
+static const char *
+trimmed(const char *line)
+{
+	static char words[sizeof(((struct recording *)0)->line)];
+	unsigned int i;
+
+	snprintf(words, sizeof(words), "%s", line + strspn(line, " "));
+	for (i = (unsigned int)strlen(words); i > 0 && strchr(" .", words[i - 1]) != NULL; i--)
+		words[i - 1] = '\0';
+	for (i = 0; i < sizeof(worded) / sizeof(worded[0]); i++)
+		if (strcmp(words, worded[i].theirs) == 0)
+			return worded[i].ours;
+	return words;
+}
+
+/* "$ ib_write_bw OPTIONS" as our command line has it. */
+static const char *
+translated(const char *command)
+{
+	static char line[sizeof(((struct recording *)0)->command) + 32];
+	char op[16], mode[8];
+	int used;
+
+	assert_int_equal(sscanf(command, "$ ib_%15[a-z]_%7s%n", op, mode, &used), 2);
+	snprintf(line, sizeof(line), "--op %s --mode %s%s",
+		 strcmp(op, "atomic") == 0 ? "fetch_add" : op, mode, command + used);
+	return line;
+}
+
+static void
+refusals_are_perftests(void **state)
+{
+	unsigned int taken = 0, not_taken = 0;
+	struct recording recording;
+	struct perf_options options;
+	const char *line, *ours;
+
+	(void)state;
+	recording_open(&recording, "refusals");
+	while ((line = recording_line(&recording)) != NULL) {
+		line += strspn(line, " ");
+		if (is_beside(line))
+			continue;
+		ours = translated(recording.command);
+		if (strncmp(line, NO_DEVICE, strlen(NO_DEVICE)) != 0) {
+			refused(ours, trimmed(line));
+			not_taken++;
+		} else if (captured(ours, &options) == 0) {
+			taken++;
+		} else {
+			fail_msg("perftest takes \"%s\": %s", ours, said);
+		}
+	}
+	recording_close(&recording);
+	assert_in_range(taken, 50, 200);
+	assert_in_range(not_taken, 100, 300);
+}
 
 #define OPTION_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
@@ -454,6 +546,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_warm_up_finds_its_receives),
 	cmocka_unit_test(exchange_pingpong_is_for_one_kind_of_traffic),
 	cmocka_unit_test(perftest_refuses_these_too),
+	cmocka_unit_test(refusals_are_perftests),
 	cmocka_unit_test(these_are_refused_besides),
 	cmocka_unit_test(what_perftest_has_and_we_have_not_is_named),
 	cmocka_unit_test(every_name_that_perftest_has_is_known),
