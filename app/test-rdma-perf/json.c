@@ -44,7 +44,7 @@ write_queues(FILE *out, const struct perf_options *o, const struct perf_test_inf
 static void
 write_info(FILE *out, const struct perf_options *o, const struct perf_test_info *info)
 {
-	char name[100], *c;
+	char name[100], channel[100], *c;
 	size_t length;
 
 	perf_report_test_name(name, sizeof(name), o, "_");
@@ -54,6 +54,10 @@ write_info(FILE *out, const struct perf_options *o, const struct perf_test_info 
 		*c = '_';
 	fputs("  \"test_info\": {\n", out);
 	text(out, "test", name);
+	if (o->events) {
+		snprintf(channel, sizeof(channel), "Using_%s_comp0", info->device);
+		text(out, "Test with events", channel);
+	}
 	text(out, "Dual_port", "OFF");
 	text(out, "Device", info->device);
 	number(out, "Number_of_qps", o->qps);

@@ -73,6 +73,7 @@ struct perf_options {
 	bool verify;	/**< compare what has arrived */
 	int64_t damage; /**< offset of a byte that is damaged before it is verified; -1: none */
 	uint32_t lcores;
+	bool groups_large;     /**< --cq-mod was given for messages of which each would complete */
 	const char *json_file; /**< NULL: none */
 	const char *plot_file; /**< NULL: none */
 

@@ -73,11 +73,12 @@ default_depths(struct perf_options *o)
 static void
 default_cq_mod(struct perf_options *o)
 {
+	const bool large = o->size > CQ_MOD_SIZE_MAX && o->transport != RDMAPMD_QPT_UD && !o->all &&
+			   !o->events;
+
+	o->groups_large = large && o->has_cq_mod && o->cq_mod > 1;
 	if (!o->has_cq_mod) {
-		o->cq_mod = CQ_MOD;
-		if (o->size > CQ_MOD_SIZE_MAX && o->transport != RDMAPMD_QPT_UD && !o->all &&
-		    !o->events)
-			o->cq_mod = 1;
+		o->cq_mod = large ? 1 : CQ_MOD;
 		if (o->post_list > 1)
 			o->cq_mod = o->post_list;
 	}

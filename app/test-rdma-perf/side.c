@@ -51,10 +51,19 @@ print_choices(const struct perf_side *side)
 {
 	const struct perf_options *o = side->options;
 
-	if (side->out == NULL || o->post_list == 1 || o->has_cq_mod)
+	if (side->out == NULL)
 		return;
-	perf_report_line(side->out);
-	fputs("Post List requested - CQ moderation will be the size of the post list\n", side->out);
+	if (o->groups_large) {
+		perf_report_line(side->out);
+		fputs("Warning: Large message requested and CQ moderation enabled\n"
+		      "Warning: It can lead to inaccurate results\n",
+		      side->out);
+	}
+	if (o->post_list > 1 && !o->has_cq_mod) {
+		perf_report_line(side->out);
+		fputs("Post List requested - CQ moderation will be the size of the post list\n",
+		      side->out);
+	}
 }
 
 /* ---- Meeting the other end ---- */

@@ -20,14 +20,17 @@ ADDRESS = "10.78.0.1"
 # Emulated, a message takes milliseconds: few of them.
 FEW = "-n 20"
 RUNS = {
-    "ib_write_bw": [FEW, f"{FEW} --report_gbits", f"{FEW} -b -q 2", f"{FEW} -l 4", "-D 2", f"{FEW} --out_json"],
-    "ib_send_bw": [FEW, f"{FEW} -c UC", f"{FEW} -c UD -a", f"{FEW} -e", f"{FEW} --use-srq -r 32 -q 2", f"{FEW} -b"],
-    "ib_read_bw": [FEW, f"{FEW} -o 4"],
-    "ib_atomic_bw": [FEW, f"{FEW} -A CMP_AND_SWAP"],
-    "ib_write_lat": [FEW, "-D 2", f"{FEW} --out_json"],
-    "ib_send_lat": [FEW, f"{FEW} -c UD", f"{FEW} -c UC"],
-    "ib_read_lat": [FEW, f"{FEW} --out_json"],
-    "ib_atomic_lat": [FEW, f"{FEW} -A CMP_AND_SWAP"],
+    "ib_write_bw": [FEW, f"{FEW} --report_gbits", f"{FEW} -b -q 2", f"{FEW} -l 4", "-D 2", f"{FEW} --out_json",
+                    f"{FEW} -c UC", "-n 5 -a", f"{FEW} -m 256", f"{FEW} -I 64 -s 64 -x 1", f"{FEW} -Q 10", f"{FEW} -Q 5 -s 64 -t 10",
+                    f"{FEW} -b -l 4 --report_gbits --out_json"],
+    "ib_send_bw": [FEW, f"{FEW} -c UC", f"{FEW} -c UD -a", f"{FEW} -e", f"{FEW} --use-srq -r 32 -q 2", f"{FEW} -b",
+                   "-D 2", f"{FEW} -l 4 -Q 2", f"{FEW} -c UD -q 2 -s 512", f"{FEW} -r 8 -s 64", f"{FEW} -e -c UC --out_json"],
+    "ib_read_bw": [FEW, f"{FEW} -o 4", "-n 5 -a", f"{FEW} -b -q 2", f"{FEW} -e --report_gbits", "-D 2", f"{FEW} --out_json"],
+    "ib_atomic_bw": [FEW, f"{FEW} -A CMP_AND_SWAP", f"{FEW} -b -q 2", f"{FEW} -e -o 4", "-D 2", f"{FEW} --out_json"],
+    "ib_write_lat": [FEW, "-D 2", f"{FEW} --out_json", f"{FEW} -c UC", "-n 5 -a", f"{FEW} -s 4096 -m 256"],
+    "ib_send_lat": [FEW, f"{FEW} -c UD", f"{FEW} -c UC", "-D 2 --out_json", f"{FEW} -c UD -a", f"{FEW} -e", f"{FEW} --use-srq -r 8"],
+    "ib_read_lat": [FEW, f"{FEW} --out_json", "-D 2", "-n 5 -a", f"{FEW} -e -o 4"],
+    "ib_atomic_lat": [FEW, f"{FEW} -A CMP_AND_SWAP", "-D 2", f"{FEW} -e", f"{FEW} --out_json"],
 }
 # Each by itself: most are wrong for some of the programs.
 REFUSED = ("", "-c UC", "-c UD", "-c UC -e", "-c UD -e", "-c UC --use-srq", "-c UD --use-srq", "-q 2", "-I 64", "-e", "--use-srq", "-s 64", "-a",
@@ -100,7 +103,7 @@ def run(timeout):
     """What both ends of each program print, in a guest."""
     guest = Guest("6.1", programs=["/bin/ip", "/usr/bin/rdma", *(f"/usr/bin/{program}" for program in RUNS)],
                   libraries=glob.glob("/usr/lib/*/libibverbs/librxe-rdmav*.so"),
-                  modules=["dummy", "crc32_generic", "rdma_rxe", "ib_uverbs"],
+                  modules=["dummy", "crc32_generic", "rdma_rxe", "ib_uverbs"], append="nowatchdog",
                   files={"/etc/libibverbs.d/rxe.driver": b"driver rxe\n"}, log=sys.stderr)
     result = guest.run(script(), timeout)
     return result.status, recordings(result.console)

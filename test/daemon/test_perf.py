@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from daemon.softrnicd import Softrnicd
+from daemon.softrnicd import PAIR, Softrnicd
 from e2e.perf import PATIENT, Running, run
 from e2e.tcp_port import free_port
 
@@ -19,11 +19,12 @@ LONG = pytest.mark.long
 
 
 @contextlib.contextmanager
-def both(*args, client=(), server=(), devices=None, terminal=False):
-    """Two ends that have met: they run `args`, and each its own. The client's stderr may be a terminal."""
+def both(*args, client=(), server=(), devices=PAIR, devargs=("", ""), terminal=False):
+    """Two ends that have met: they run `args`, and each its own; devargs: of the server's port and the client's. The client's stderr may
+    be a terminal."""
     port = ("-p", str(free_port()))
-    with (Softrnicd(devices) if devices else Softrnicd()) as daemon:
-        vdevs = daemon.vdevs()
+    with Softrnicd(devices) as daemon:
+        vdevs = [vdev + more for vdev, more in zip(daemon.vdevs(), devargs)]
         with Running(*port, *PATIENT, *args, *server, vdevs=vdevs[:1]) as answers:
             answers.wait_for("Waiting for client")
             with Running(*port, *PATIENT, *args, *client, "localhost", vdevs=vdevs[1:], terminal=terminal) as asks:
@@ -31,8 +32,8 @@ def both(*args, client=(), server=(), devices=None, terminal=False):
         daemon.stop()
 
 
-def ends(*args, devices=None, **own):
-    with both(*args, devices=devices, **own) as (answers, asks, _):
+def ends(*args, **own):
+    with both(*args, **own) as (answers, asks, _):
         client, server = asks.end(), answers.end()
     return client, server
 

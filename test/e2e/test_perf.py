@@ -189,9 +189,9 @@ def written(name, *args):
 
 
 def test_json_has_perftest_s_keys():
-    done, text = written("out.json", "-s", "640", "--op=send", "-l", "2", "--out_json", "--out_json_file")
+    done, text = written("out.json", "-s", "640", "--op=send", "-l", "2", "-e", "--out_json", "--out_json_file")
     report = json.loads(text)
-    assert set(report["test_info"]) == INFO | {"Post_List", "CQ_Moderation", "Max_inline_data"}, text
+    assert set(report["test_info"]) == INFO | {"Post_List", "CQ_Moderation", "Max_inline_data", "Test with events"}, text
     assert report["test_info"]["test"] == "Send_Post_List_BW_Test" and report["test_info"]["Device"] == "net_rnic0", text
     assert set(report["results"]) == {"MsgSize", "n_iterations", "BW_peak", "BW_average", "MsgRate"}, text
     assert (report["results"]["MsgSize"], report["results"]["n_iterations"]) == (640, 20), text

@@ -199,6 +199,22 @@ depths_follow_from_each_other(void **state)
 	assert_int_equal(parsed("-a").cq_mod, 100);
 }
 
+/* Of large messages each completes, unless that was asked for: perftest warns of it, however many may be under way. */
+static void
+groups_of_large_messages_are_noted(void **state)
+{
+	(void)state;
+	assert_true(parsed("-Q 10").groups_large);
+	assert_true(parsed("-Q 10 -t 1").groups_large);
+	assert_true(parsed("-s 8193 -Q 2").groups_large);
+	assert_false(parsed("").groups_large);
+	assert_false(parsed("-Q 1").groups_large);
+	assert_false(parsed("-s 8192 -Q 10").groups_large);
+	assert_false(parsed("-a -Q 10").groups_large);
+	assert_false(parsed("--op send -e -Q 10").groups_large);
+	assert_false(parsed("--op send -c UD -Q 10").groups_large);
+}
+
 /* A warm-up that fills more than the receives would be lost in part wherever the receiver is slow. */
 static void
 the_warm_up_finds_its_receives(void **state)
@@ -543,6 +559,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(defaults_of_latency_are_perftests),
 	cmocka_unit_test(each_option_has_its_member),
 	cmocka_unit_test(depths_follow_from_each_other),
+	cmocka_unit_test(groups_of_large_messages_are_noted),
 	cmocka_unit_test(the_warm_up_finds_its_receives),
 	cmocka_unit_test(exchange_pingpong_is_for_one_kind_of_traffic),
 	cmocka_unit_test(perftest_refuses_these_too),

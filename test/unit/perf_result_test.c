@@ -304,7 +304,7 @@ recorded_rows_are_printed_alike(void **state)
 		n += print_again(&recording, strstr(recorded_programs[i], "_lat") != NULL);
 		recording_close(&recording);
 	}
-	assert_in_range(n, 50, 200);
+	assert_in_range(n, 200, 400);
 }
 
 static void
