@@ -149,6 +149,15 @@ def test_ends_that_run_something_else_name_it():
     assert 'the other end has "--size 64" and this one "--size 128"' in server.err, server
 
 
+@LONG
+@pytest.mark.parametrize("option, values", [("--rx-depth", ("16", "100")), ("--post_list", ("10", "20"))])
+def test_ends_whose_warm_ups_differ_name_it(option, values):
+    """Both take from it how many messages there are before those that are measured."""
+    client, server = ends("--op=send", "-s", "64", "-n", "100", client=(option, values[0]), server=(option, values[1]))
+    assert (client.code, server.code) == (1, 1), f"{client}\n{server}"
+    assert f'the other end has "{option} {values[1]}" and this one "{option} {values[0]}"' in client.err, client
+
+
 class Stranger:
     """A client of a server of ours that sends what it likes."""
 
