@@ -10,6 +10,7 @@
 #include "exchange.h"
 #include "say.h"
 
+#define MTU_MIN	    256u
 #define QUEUE_TEXT  16 /* "qqqqqq pppppp\n", and more */
 #define HEADER_TEXT 200
 #define COUNT_TEXT  21 /* digits of 64 bits, and an end of line */
@@ -121,7 +122,8 @@ parse_addresses(const char *text, struct perf_end *end)
 		return -EINVAL;
 	text += 32;
 	if (sscanf(text, " mtu %u reads %u rkey %x vaddr %" SCNx64 "\n%n", &peer->mtu,
-		   &peer->out_reads, &peer->rkey, &peer->vaddr, &used) != 4)
+		   &peer->out_reads, &peer->rkey, &peer->vaddr, &used) != 4 ||
+	    peer->mtu < MTU_MIN)
 		return -EINVAL;
 	for (i = 0; i < end->options->qps; i++) {
 		text += used;

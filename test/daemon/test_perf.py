@@ -185,6 +185,35 @@ def test_an_end_that_speaks_another_language(text, words):
     assert done.code == 1 and words in done.err, done
 
 
+@LONG
+def test_an_end_whose_path_mtu_is_none():
+    """All the rest that it says is what the server itself has said. Datagrams are as large as the path's MTU."""
+    port = free_port()
+    with Running("-p", str(port), "-c", "UD", "--op=send", "-a") as server:
+        server.wait_for("Waiting for client")
+        with socket.create_connection(("localhost", port)) as stream, stream.makefile("rwb") as words:
+            for _ in range(2):
+                head = words.readline()
+                body = words.read(int(head.split()[3], 16)).replace(b" mtu 1024 ", b" mtu 0000 ")
+                words.write(head + body)
+                words.flush()
+            done = server.end(60)
+    assert done.code == 1 and "the other end sends what are no addresses" in done.err, done
+
+
+@LONG
+def test_a_server_that_speaks_another_version():
+    with socket.create_server(("localhost", 0)) as listener:
+        with Running("-p", str(listener.getsockname()[1]), "localhost") as client:
+            stream, _ = listener.accept()
+            with stream:
+                stream.sendall(b"RDMAPERF 002 HELLO    00000002\nxx")
+                start = time.monotonic()
+                done = client.end(60)
+    assert done.code == 1 and "the other end speaks version 002, this one version 001" in done.err, done
+    assert time.monotonic() - start < 5, done
+
+
 def test_a_port_that_is_taken_is_named():
     with socket.socket(socket.AF_INET6) as holder:
         port = free_port()
