@@ -47,6 +47,15 @@ is_number(const char *text)
 }
 
 static int
+open_port(struct perf_end *end, const char *number)
+{
+	const unsigned long port = strtoul(number, NULL, 10);
+
+	return port > UINT16_MAX ? -ENODEV
+				 : rdmapmd_device_open_by_port((uint16_t)port, &end->context);
+}
+
+static int
 open_device(struct perf_end *end, const char *name)
 {
 	int rc;
@@ -55,7 +64,7 @@ open_device(struct perf_end *end, const char *name)
 	if (name == NULL)
 		rc = open_first(end);
 	else if (is_number(name))
-		rc = rdmapmd_device_open_by_port((uint16_t)strtoul(name, NULL, 10), &end->context);
+		rc = open_port(end, name);
 	else
 		rc = rdmapmd_device_open_by_name(name, &end->context);
 	if (rc == -ENODEV && name != NULL)

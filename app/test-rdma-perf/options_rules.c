@@ -202,6 +202,9 @@ check_ours(const struct perf_options *o)
 		return perf_usage_error("--lcores is for --mode=bw");
 	if (o->damage >= 0 && !o->verify)
 		return perf_usage_error("--damage needs --verify=on");
+	if (o->damage >= (int64_t)o->size)
+		return perf_usage_error("--damage=%lld: messages have %u bytes",
+					(long long)o->damage, o->size);
 	if (o->duration > 0 && o->all)
 		return perf_usage_error(
 			"Duration mode currently doesn't support running on all sizes");

@@ -151,8 +151,10 @@ def test_a_line_without_separator_is_refused():
 
 @pytest.mark.long
 def test_devices_that_are_not_there():
-    done = loopback("-d", "net_rnic9")
-    assert done.code == 1 and "net_rnic9: no device and no port has this name" in done.err, done
+    # A port has 16 bits: the second is not the first one.
+    for name in ("net_rnic9", "65536"):
+        done = loopback("-d", name)
+        assert done.code == 1 and f"{name}: no device and no port has this name" in done.err, done
     # The end that is there learns of it.
     done = loopback("--loopback=net_rnic9")
     assert done.code == 1 and "net_rnic9: no device and no port has this name" in done.err and "the other end has gone" in done.err, done

@@ -305,6 +305,7 @@ these_are_refused_besides(void **state)
 	refused("-q 3 --lcores 2", "must be a multiple of --lcores, 2");
 	refused("--mode lat --lcores 2", "--lcores is for --mode=bw");
 	refused("--verify off --damage 1", "--damage needs --verify=on");
+	refused("-s 64 --damage 64", "--damage=64: messages have 64 bytes");
 	refused("A B", "\"B\": there is one HOST");
 	refused("--nonsense", "unknown option --nonsense");
 	refused("-s", "-s wants a value");
