@@ -3,9 +3,11 @@
 another program or runs something else."""
 
 import contextlib
+import json
 import re
 import socket
 import time
+from xml.etree import ElementTree
 
 import pytest
 
@@ -86,9 +88,14 @@ def test_a_wrong_byte_is_told_to_both():
 
 
 @pytest.mark.parametrize("dies", ["server", pytest.param("client", marks=LONG)])
-@pytest.mark.parametrize("op", [pytest.param("send", marks=LONG), "write"])
-def test_the_other_end_is_killed(op, dies):
-    with both("--op", op, "-s", "64", "-D", "600") as (answers, asks, _):
+@pytest.mark.parametrize("args", [
+    ("--op=write", "-s", "64"),
+    *(pytest.param(args, marks=LONG) for args in (
+        ("--op=send", "-s", "64"), ("--op=fetch_add",), ("--op=read", "-s", "64", "--mode=lat"), ("--op=send", "-s", "64", "--mode=lat"),
+        ("--op=write", "-s", "64", "--mode=lat"), ("--op=send", "-s", "64", "-c", "UD", "-b"), ("--op=write", "-s", "64", "-c", "UC")))],
+    ids=" ".join)
+def test_the_other_end_is_killed(args, dies):
+    with both(*args, "-D", "600") as (answers, asks, _):
         asks.wait_for("#bytes")
         time.sleep(0.3)
         victim, survivor = (answers, asks) if dies == "server" else (asks, answers)
@@ -113,8 +120,9 @@ def test_the_device_s_other_half_is_killed():
 
 
 @pytest.mark.parametrize("mode", ["bw", pytest.param("lat", marks=LONG)])
-def test_ctrl_c_prints_what_was_measured(mode):
-    with both("--op=send", f"--mode={mode}", "-s", "64", "-D", "600", terminal=True) as (answers, asks, _):
+def test_ctrl_c_prints_what_was_measured(mode, tmp_path):
+    files = ("--out_json_file", f"{tmp_path}/out.json", "--plot", f"{tmp_path}/out.svg")
+    with both("--op=send", f"--mode={mode}", "-s", "64", "-D", "600", client=files, terminal=True) as (answers, asks, _):
         asks.wait_until_it_measures()
         asks.interrupt()
         client, server = asks.end(60), answers.end(60)
@@ -122,6 +130,10 @@ def test_ctrl_c_prints_what_was_measured(mode):
     assert client.code == 130 and len(client.rows(kind)) == 1 and client.rows(kind)[0][1] > 0, client
     assert server.code == 1 and "the other end was interrupted" in server.err, server
     assert len(server.rows(kind)) == 1, server
+    # The files have it, too.
+    report = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert (report["results"]["MsgSize"], report["results"]["n_iterations"]) == client.rows(kind)[0], report
+    assert ElementTree.parse(tmp_path / "out.svg").getroot().tag.endswith("svg")
     # Nothing stays that stays after no other end.
     with Running("--loopback", *FEW) as ordinary:
         assert ordinary.end().code == 0
