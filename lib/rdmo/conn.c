@@ -60,6 +60,7 @@ struct rdmo_conn {
 	uint64_t next_seq, first_seq;
 	struct place *places;
 	uint32_t depth;
+	bool is_producer;
 	/* Messages, modulo 2^32: sent, that may be sent; received ones that are free again, as the worker has been told. */
 	uint32_t sent, may_send, granted, told;
 	uint32_t completed; /* of those sent: their buffers are free */
@@ -160,6 +161,7 @@ refusal(enum rdmo_status status)
 	case RDMO_STATUS_OK: return 0;
 	case RDMO_STATUS_KEY: return -EACCES;
 	case RDMO_STATUS_FULL: return -ENOSPC;
+	case RDMO_STATUS_RIGHTS: return -EBUSY;
 	default:
 		RDMO_LOG(ERR, "the worker refuses a connection: %s", rdmo_status_str(status));
 		return -EREMOTEIO;
@@ -170,21 +172,26 @@ static int
 hello(struct rdmo_conn *conn, const struct rdmo_connect_attr *attr, uint32_t timeout_ms)
 {
 	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
+	struct rdmo_hello hello = {
+		.producer = rte_cpu_to_le_32(attr->is_producer ? attr->producer : RDMO_NO_PRODUCER),
+	};
 	struct rdmo_notification notification;
 	struct rdmo_stream stream;
 	struct rdmo_addr own;
 	int rc;
 
+	memcpy(hello.secret, attr->secret, sizeof(hello.secret));
 	rc = rdmo_end_tell(conn->qp->context, conn->gid_index, conn->qp->qp_num, conn->receives,
 			   conn->receive_bytes, &own);
 	if (rc == 0)
-		rc = rdmo_socket_ask(conn->fd, cmd, rdmo_hello_write(cmd, 1, attr->secret, &own),
-				     &stream, &notification, timeout_ms);
+		rc = rdmo_socket_ask(conn->fd, cmd, rdmo_hello_write(cmd, 1, &hello, &own), &stream,
+				     &notification, timeout_ms);
 	if (rc == 0)
 		rc = refusal(notification.status);
 	if (rc != 0)
 		return rc;
 	conn->session = notification.number;
+	conn->next_seq = conn->first_seq = notification.first_seq;
 	conn->may_send = rte_le_to_cpu_32(notification.addr->credits);
 	/* What it receives may be more than there are buffers for here. */
 	if (rte_le_to_cpu_32(notification.addr->receive_bytes) < conn->send_bytes)
@@ -212,7 +219,9 @@ conn_free(struct rdmo_conn *conn)
 static bool
 attr_is_good(const struct rdmo_conn *conn)
 {
-	return conn->depth >= 2 && conn->depth <= 32768 && rte_is_power_of_2(conn->depth) &&
+	const uint32_t most = conn->is_producer ? RDMO_LOG_WINDOW : 32768;
+
+	return conn->depth >= 2 && conn->depth <= most && rte_is_power_of_2(conn->depth) &&
 	       rdmo_end_may_be(conn->gid_index, conn->receives, conn->receive_bytes);
 }
 
@@ -229,14 +238,14 @@ rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct
 	if (made == NULL)
 		return -ENOMEM;
 	made->fd = -1;
-	made->depth = OR(attr->depth, 256);
+	made->depth = OR(attr->depth, RDMO_LOG_WINDOW);
+	made->is_producer = attr->is_producer;
 	made->receives = made->granted = made->told = OR(attr->receives, 16);
 	made->receive_bytes = made->send_bytes = OR(attr->receive_bytes, 4096);
 	made->gid_index = attr->gid_index;
-	made->next_seq = made->first_seq = 1;
 	made->reading = NONE;
 	timeout_ms = OR(attr->timeout_ms, 5000);
-	if (attr_is_good(made))
+	if (attr_is_good(made) && (!attr->is_producer || attr->producer < RDMO_LOG_PRODUCERS_MAX))
 		rc = queues_open(made, pd);
 	if (rc == 0) {
 		made->fd = rdmo_socket_connect(attr->address != NULL ? attr->address : RDMO_ADDRESS,
@@ -256,6 +265,12 @@ rdmo_disconnect(struct rdmo_conn *conn)
 {
 	if (conn != NULL)
 		conn_free(conn);
+}
+
+uint64_t
+rdmo_conn_seq(const struct rdmo_conn *conn)
+{
+	return conn->next_seq;
 }
 
 int

@@ -97,12 +97,13 @@ rdmo_mr_dereg_write(void *buffer, uint64_t tag, uint64_t rkey)
 }
 
 uint32_t
-rdmo_hello_write(void *buffer, uint64_t tag, const uint8_t *secret, const struct rdmo_addr *addr)
+rdmo_hello_write(void *buffer, uint64_t tag, const struct rdmo_hello *hello,
+		 const struct rdmo_addr *addr)
 {
 	struct rdmo_hello *body = cmd_begin(buffer, RDMO_CMD_HELLO, tag, RDMO_STATUS_OK,
 					    sizeof(*body) + sizeof(*addr));
 
-	memcpy(body->secret, secret, sizeof(body->secret));
+	*body = *hello;
 	body->addr_len = rte_cpu_to_le_64(sizeof(*addr));
 	memcpy(body + 1, addr, sizeof(*addr));
 	return cmd_bytes(buffer);
@@ -128,12 +129,14 @@ rdmo_client_init_done_write(void *buffer, uint64_t tag, const struct rdmo_addr *
 }
 
 uint32_t
-rdmo_hello_done_write(void *buffer, uint64_t tag, uint64_t session, const struct rdmo_addr *addr)
+rdmo_hello_done_write(void *buffer, uint64_t tag, uint64_t session, uint64_t first_seq,
+		      const struct rdmo_addr *addr)
 {
 	struct rdmo_hello_done *body = cmd_begin(buffer, RDMO_CMD_HELLO | RDMO_CMD_NOTIFY, tag,
 						 RDMO_STATUS_OK, sizeof(*body) + sizeof(*addr));
 
 	body->session = rte_cpu_to_le_64(session);
+	body->first_seq = rte_cpu_to_le_64(first_seq);
 	body->addr_len = rte_cpu_to_le_64(sizeof(*addr));
 	memcpy(body + 1, addr, sizeof(*addr));
 	return cmd_bytes(buffer);
@@ -250,15 +253,37 @@ rq_create_check(struct rdmo_command *command, uint32_t length)
 	return addr_check(command->addr);
 }
 
+/* Who an initiator is, and where it goes on. */
+static enum rdmo_status
+producer_check(const struct rdmo_hello *hello)
+{
+	const uint32_t producer = rte_le_to_cpu_32(hello->producer);
+	const uint64_t first_seq = rte_le_to_cpu_64(hello->first_seq);
+	const uint64_t next_seq = rte_le_to_cpu_64(hello->next_seq);
+	const bool is_producer = producer != RDMO_NO_PRODUCER;
+
+	if (hello->reserved != 0)
+		return RDMO_STATUS_NOTSUP;
+	if (is_producer && producer >= RDMO_LOG_PRODUCERS_MAX)
+		return RDMO_STATUS_BOUNDS;
+	if (first_seq > next_seq || (first_seq == 0 && next_seq != 0) ||
+	    next_seq - first_seq > (is_producer ? RDMO_LOG_WINDOW : 0))
+		return RDMO_STATUS_BOUNDS;
+	return RDMO_STATUS_OK;
+}
+
 static enum rdmo_status
 hello_check(struct rdmo_command *command, uint32_t length)
 {
+	enum rdmo_status status;
+
 	if (length != sizeof(struct rdmo_hello) + sizeof(struct rdmo_addr) ||
 	    command->hello->addr_len != rte_cpu_to_le_64(sizeof(struct rdmo_addr)))
 		return RDMO_STATUS_LENGTH;
 	/* Who has no receives cannot be answered. */
 	command->addr = (const void *)(command->hello + 1);
-	return command->addr->credits != 0 ? addr_check(command->addr) : RDMO_STATUS_BOUNDS;
+	status = command->addr->credits != 0 ? addr_check(command->addr) : RDMO_STATUS_BOUNDS;
+	return status == RDMO_STATUS_OK ? producer_check(command->hello) : status;
 }
 
 /* The byte strings, of which `bytes` came. */
@@ -336,6 +361,19 @@ done_addr_read(struct rdmo_notification *notification, const rte_le64_t *addr_le
 	return RDMO_REASON_NONE;
 }
 
+/* Of HELLO: behind the session. */
+static enum rdmo_reason
+hello_done_read(struct rdmo_notification *notification, const rte_le64_t *first_seq,
+		uint32_t length)
+{
+	if (length < sizeof(*first_seq))
+		return RDMO_REASON_LENGTH;
+	notification->first_seq = rte_le_to_cpu_64(*first_seq);
+	if (notification->first_seq == 0)
+		return RDMO_REASON_ANSWER;
+	return done_addr_read(notification, first_seq + 1, length - (uint32_t)sizeof(*first_seq));
+}
+
 /* What is behind the header of a command that is done. */
 static enum rdmo_reason
 done_read(const struct rdmo_cmd *cmd, struct rdmo_notification *notification)
@@ -354,7 +392,7 @@ done_read(const struct rdmo_cmd *cmd, struct rdmo_notification *notification)
 	if (notification->number == 0)
 		return RDMO_REASON_ANSWER;
 	if (notification->kind == RDMO_CMD_HELLO)
-		return done_addr_read(notification, number + 1, length);
+		return hello_done_read(notification, number + 1, length);
 	return length == 0 ? RDMO_REASON_NONE : RDMO_REASON_LENGTH;
 }
 

@@ -29,7 +29,8 @@ uint32_t rdmo_rq_destroy_write(void *buffer, uint64_t tag, uint64_t rq_id);
 uint32_t rdmo_mr_reg_write(void *buffer, uint64_t tag, const struct rdmo_mr_reg *reg,
 			   uint32_t rkey);
 uint32_t rdmo_mr_dereg_write(void *buffer, uint64_t tag, uint64_t rkey);
-uint32_t rdmo_hello_write(void *buffer, uint64_t tag, const uint8_t *secret,
+/* `hello`: all but the length of the address. */
+uint32_t rdmo_hello_write(void *buffer, uint64_t tag, const struct rdmo_hello *hello,
 			  const struct rdmo_addr *addr);
 
 /* Notifications. `kind`: the command's, any that came. A command that was refused; not RDMO_STATUS_OK. */
@@ -37,7 +38,7 @@ uint32_t rdmo_refused_write(void *buffer, uint8_t kind, uint64_t tag, enum rdmo_
 /* CLIENT_INIT is done. */
 uint32_t rdmo_client_init_done_write(void *buffer, uint64_t tag, const struct rdmo_addr *addr);
 /* HELLO is done. */
-uint32_t rdmo_hello_done_write(void *buffer, uint64_t tag, uint64_t session,
+uint32_t rdmo_hello_done_write(void *buffer, uint64_t tag, uint64_t session, uint64_t first_seq,
 			       const struct rdmo_addr *addr);
 /* Another command is done. `number`: rq_id of the RQ ones, rkey of the MR ones. */
 uint32_t rdmo_done_write(void *buffer, enum rdmo_cmd_kind kind, uint64_t tag, uint64_t number);
@@ -98,8 +99,9 @@ void rdmo_command_read(const struct rdmo_stream *stream, struct rdmo_command *co
 /* A notification. */
 struct rdmo_notification {
 	uint64_t tag;
-	uint64_t number; /* rq_id, rkey, session; else 0 */
-	uint8_t kind;	 /* the command's */
+	uint64_t number;    /* rq_id, rkey, session; else 0 */
+	uint64_t first_seq; /* HELLO */
+	uint8_t kind;	    /* the command's */
 	enum rdmo_status status;
 	const struct rdmo_addr
 		*addr; /* CLIENT_INIT, HELLO: the worker's, in the stream; else NULL */

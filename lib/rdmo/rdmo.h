@@ -6,8 +6,8 @@
  * them in the memory of a target, whose application does nothing for it. Initiators, workers and targets meet by a *bootstrap*
  * address, a TCP or UNIX socket of the worker's.
  *
- * What there is so far: targets in the worker's process (rdmo_target_open()); FLUSH, APPEND to queues with an exclusive tail,
- * SCATTER; one lcore for each worker.
+ * What there is so far: targets in the worker's process (rdmo_target_open()); FLUSH, APPEND to queues with an exclusive tail and to
+ * logs, SCATTER; one lcore for each worker.
  *
  * - **Errors.** Calls return 0 or -errno, and objects through the last parameter, which is not touched on error; bursts return
  *   counts. Besides what each call lists: -EINVAL a pointer is NULL, or a number out of its range; -ENOMEM.
@@ -21,6 +21,7 @@
 #ifndef RDMO_H
 #define RDMO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_compat.h>
@@ -210,8 +211,9 @@ struct rdmo_mr_attr {
 	uint64_t length; /**< bytes, 1 and more */
 	uint64_t
 		rq_id; /**< whose initiators may use the key; 0: those of all receive queues of the target */
-	uint32_t rights;	       /**< what they may do: enum rdmo_right, one at least */
-	enum rdmo_tail_mode tail_mode; /**< of a queue in it: RDMO_TAIL_EXCLUSIVE so far */
+	uint32_t rights; /**< what they may do: enum rdmo_right, one at least */
+	enum rdmo_tail_mode
+		tail_mode; /**< of a queue in it: RDMO_TAIL_EXCLUSIVE so far; for a log: rdmo_log_create() */
 };
 
 /**
@@ -242,6 +244,118 @@ __rte_experimental int rdmo_mr_reg(struct rdmo_target *target, const struct rdmo
  */
 __rte_experimental int rdmo_mr_dereg(struct rdmo_target *target, uint64_t key);
 
+/* ---- Log ---- */
+
+/** A log of a target; opaque. */
+struct rdmo_log;
+
+/**
+ * How long a log is in memory.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param capacity  Of its ring, bytes: a power of two from 4096 to 2^48.
+ * @param producers How many may append: 1 .. RDMO_LOG_PRODUCERS_MAX.
+ * @return Bytes; 0: there is no such log.
+ */
+__rte_experimental uint64_t rdmo_log_bytes(uint64_t capacity, uint32_t producers);
+
+/** How to create a log. */
+struct rdmo_log_attr {
+	uint64_t
+		capacity; /**< of its ring, bytes: a power of two from 4096 to 2^48; a record has half of it at most */
+	uint32_t
+		producers; /**< how many may append, 1 .. RDMO_LOG_PRODUCERS_MAX: numbers below this */
+	/**
+	 * Where it lies, rdmo_log_bytes() at a multiple of 64; NULL: memory of DPDK's. If there is a log already, it is taken up with all
+	 * that it has, whichever worker has served it; else all of it is written over
+	 */
+	void *memory;
+	uint64_t
+		rq_id; /**< whose initiators may append; 0: those of all receive queues of the target */
+};
+
+/**
+ * Create a log: memory that a worker appends records to, each with a checksum, in the order that one reader takes them. A log that was
+ * served before keeps its key, its records and what its producers have done.
+ *
+ * Threads: as rdmo_target_open(). Blocks: likewise.
+ *
+ * @param target A target.
+ * @param attr   How.
+ * @param log    Out: the log.
+ * @return As rdmo_mr_reg(); -EEXIST the memory has a log of other sizes; -EBUSY the worker serves it already, or its ends cannot be.
+ */
+__rte_experimental int rdmo_log_create(struct rdmo_target *target, const struct rdmo_log_attr *attr,
+				       struct rdmo_log **log);
+
+/**
+ * End a log: nothing is appended any more. The caller's memory keeps all that it has.
+ *
+ * Threads: as rdmo_target_open(), and no reader. Blocks: likewise.
+ *
+ * @param log A log, whose target is open; invalid afterwards. NULL is allowed.
+ */
+__rte_experimental void rdmo_log_destroy(struct rdmo_log *log);
+
+/** What a log is named by, and where its ends are. Positions count bytes since it began, wherever in the ring they are. */
+struct rdmo_log_info {
+	uint64_t addr;	/**< its address: struct rdmo_op's append.ptr_addr */
+	uint64_t key;	/**< append.ptr_key and append.data_key */
+	uint64_t epoch; /**< how often a worker has begun to serve it, 1 and more */
+	uint64_t head;	/**< of the first record that is not released */
+	uint64_t tail;	/**< behind the last one */
+};
+
+/**
+ * What a log is named by, and where its ends are now.
+ *
+ * Threads: any, until rdmo_log_destroy(). Blocks: never.
+ *
+ * @param log  A log.
+ * @param info Out: all members.
+ * @return 0; the errors of every call.
+ */
+__rte_experimental int rdmo_log_query(const struct rdmo_log *log, struct rdmo_log_info *info);
+
+/** A record. */
+struct rdmo_log_record {
+	uint64_t position; /**< its own */
+	uint64_t next;	   /**< behind it: what rdmo_log_release() is given when it has been read */
+	uint64_t seq;	   /**< of the operation that has appended it */
+	const void *payload; /**< in the ring, until it is released */
+	uint32_t length;     /**< bytes of the payload */
+	uint32_t producer;   /**< whose it is */
+};
+
+/**
+ * Read the next records, in order: the first call begins with what is not released. They stay where they are until they are released,
+ * which makes room for others: who never does sees RDMO_STATUS_FULL at the initiators.
+ *
+ * Threads: one at a time for each log, as rdmo_log_release(). Blocks: never.
+ * Order:   a record's payload is seen as it was appended (acquire).
+ *
+ * @param log     A log.
+ * @param records Out: room for `n`.
+ * @param n       How many at most; 0 is allowed.
+ * @return How many there were, 0..n; -EILSEQ the next record is damaged: records[0] has its position, and as `next` the tail; releasing that
+ *         skips all that is there.
+ */
+__rte_experimental int rdmo_log_read(struct rdmo_log *log, struct rdmo_log_record *records,
+				     uint32_t n);
+
+/**
+ * Release records: their memory is written over from now on.
+ *
+ * Threads: as rdmo_log_read(). Blocks: never.
+ * Order:   what was read before is read before that (release).
+ *
+ * @param log  A log.
+ * @param next struct rdmo_log_record's, of the last one; all before it go as well.
+ * @return 0; -EINVAL not between what is released and the tail, or where no record can begin.
+ */
+__rte_experimental int rdmo_log_release(struct rdmo_log *log, uint64_t next);
+
 /* ---- Initiator ---- */
 
 /** How to connect. A member that is 0 or NULL has the default in brackets. */
@@ -255,6 +369,12 @@ struct rdmo_connect_attr {
 		receive_bytes; /**< the longest answer [4096]: RDMO_RECEIVE_MIN_BYTES .. 65,536, a multiple of 8 */
 	uint32_t gid_index;  /**< its address in the GID table of port 1 [0]: 0 .. 255 */
 	uint32_t timeout_ms; /**< how long to wait for the worker, milliseconds [5000] */
+	/**
+	 * Whether it appends to logs, as this producer: 0 .. RDMO_LOG_PRODUCERS_MAX - 1, and below the logs' number of producers. A
+	 * producer has one connection to a target: an older one, by the same secret, ends. Its depth is RDMO_LOG_WINDOW at most
+	 */
+	bool is_producer;
+	uint32_t producer; /**< which one, if it is one */
 };
 
 /** An operation. */
@@ -267,9 +387,9 @@ struct rdmo_op {
 	union {
 		/** APPEND */
 		struct {
-			uint64_t ptr_addr;   /**< of the queue's tail in the target */
-			uint64_t ptr_key;    /**< the key for it */
-			uint64_t data_key;   /**< the key for the queue's bytes */
+			uint64_t ptr_addr; /**< of the queue's tail in the target, or of the log */
+			uint64_t ptr_key;  /**< the key for it */
+			uint64_t data_key; /**< the key for the queue's bytes; of a log: the same */
 			const void *payload; /**< copied by rdmo_post() */
 		} append;
 		/** FLUSH */
@@ -292,7 +412,7 @@ struct rdmo_op {
 struct rdmo_completion {
 	uint64_t user_data; /**< the operation's */
 	/**
-	 * APPEND: the payload's address in the target. FLUSH that was executed: the number of the first operation that failed since
+	 * APPEND: the payload's address in the target, or the record's position in a log. FLUSH that was executed: the number of the first operation that failed since
 	 * the last FLUSH, RDMO_NONE if there was none; operations count from 1, in the order of posting. Else 0
 	 */
 	uint64_t value;
@@ -308,12 +428,24 @@ struct rdmo_completion {
  * @param pd   A protection domain; it must live as long as the connection.
  * @param attr How.
  * @param conn Out: the connection.
- * @return 0; -EACCES the worker does not know the secret; -ENOSPC it has as many connections as it can; -EREMOTEIO it refused for
+ * @return 0; -EACCES the worker does not know the secret; -ENOSPC it has as many connections as it can; -EBUSY the producer has a
+ *         connection by another secret; -EREMOTEIO it refused for
  *         another reason: see the log; -ETIMEDOUT it did not answer; -EPROTO it answered something else; the socket's error;
  *         as rdmapmd_qp_create(), rdmapmd_qp_connect().
  */
 __rte_experimental int rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr,
 				    struct rdmo_conn **conn);
+
+/**
+ * The number of the next operation that is posted. They count from 1. A producer that connects anew goes on behind the last record that
+ * it has in any log which its secret opens: so it learns how far it has come.
+ *
+ * Threads: as rdmo_post(). Blocks: never.
+ *
+ * @param conn A connection.
+ * @return The number, not 0.
+ */
+__rte_experimental uint64_t rdmo_conn_seq(const struct rdmo_conn *conn);
 
 /**
  * Disconnect. Operations that were not answered are done or not.

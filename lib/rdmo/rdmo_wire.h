@@ -373,17 +373,37 @@ RDMO_SIZE(rdmo_rq, 8);
 struct rdmo_hello {
 	uint8_t secret[RDMO_SECRET_BYTES]; /**< of the receive queue */
 	rte_le64_t addr_len;		   /**< 64 */
+	/** Which producer of logs it is, below RDMO_LOG_PRODUCERS_MAX; RDMO_NO_PRODUCER: none. An older connection of it ends. */
+	rte_le32_t producer;
+	rte_le32_t reserved; /**< 0 */
+	rte_le64_t
+		first_seq; /**< sequence number of the first operation that it will send; 0: what the worker says */
+	/**
+	 * Operations before this one were posted to an earlier connection: RDMO_LOG_WINDOW at most, none unless it is a producer.
+	 * Those that append to logs are done if they were not yet; the others end with RDMO_STATUS_UNKNOWN.
+	 */
+	rte_le64_t next_seq;
 };
-RDMO_SIZE(rdmo_hello, 24);
+RDMO_SIZE(rdmo_hello, 48);
 RDMO_OFFSET(rdmo_hello, addr_len, 16);
+RDMO_OFFSET(rdmo_hello, producer, 24);
+RDMO_OFFSET(rdmo_hello, reserved, 28);
+RDMO_OFFSET(rdmo_hello, first_seq, 32);
+RDMO_OFFSET(rdmo_hello, next_seq, 40);
 
 /** Its notification: the worker has connected its end. struct rdmo_addr follows, the worker's. */
 struct rdmo_hello_done {
-	rte_le64_t session;  /**< of the connection's messages: random, not 0 */
+	rte_le64_t session; /**< of the connection's messages: random, not 0 */
+	/**
+	 * Sequence number of the first operation that it is to send: not 0. For who did not name one: 1, or what is behind the
+	 * last record that the producer has in any log which the secret opens
+	 */
+	rte_le64_t first_seq;
 	rte_le64_t addr_len; /**< 64 */
 };
-RDMO_SIZE(rdmo_hello_done, 16);
-RDMO_OFFSET(rdmo_hello_done, addr_len, 8);
+RDMO_SIZE(rdmo_hello_done, 24);
+RDMO_OFFSET(rdmo_hello_done, first_seq, 8);
+RDMO_OFFSET(rdmo_hello_done, addr_len, 16);
 
 /** What a key allows. The document: everything. */
 enum rdmo_right {
@@ -440,6 +460,12 @@ RDMO_SIZE(rdmo_mr, 8);
 /** The first member of a log, as a number: "RDML". */
 #define RDMO_LOG_MAGIC 0x4c4d4452
 
+/** Producers of a log at most. */
+#define RDMO_LOG_PRODUCERS_MAX (1 << 16)
+
+/** Who is no producer. */
+#define RDMO_NO_PRODUCER UINT32_MAX
+
 /** Unanswered operations that a producer may have, and positions that its slot has. */
 #define RDMO_LOG_WINDOW 256
 
@@ -455,9 +481,11 @@ struct rdmo_log_header {
 	rte_le32_t reserved_too; /**< 0 */
 	rte_le64_t capacity;	 /**< of the ring, bytes: a power of two from 4096 to 2^48 */
 	rte_le64_t epoch;	 /**< how often a worker has begun to serve it */
-	uint8_t pad[32];	 /**< 0, to the next cache line */
-	rte_le64_t tail;	 /**< position behind the last record; moved by the worker */
-	uint8_t pad_tail[56];	 /**< 0, to the next cache line */
+	rte_le64_t
+		key; /**< what operations name it by, whichever worker serves it; 0: none has yet */
+	uint8_t pad[24];      /**< 0, to the next cache line */
+	rte_le64_t tail;      /**< position behind the last record; moved by the worker */
+	uint8_t pad_tail[56]; /**< 0, to the next cache line */
 	rte_le64_t
 		head; /**< position of the first record that is not released; moved by the reader */
 	uint8_t pad_head[3960]; /**< 0, to the slots */
@@ -466,6 +494,7 @@ RDMO_SIZE(rdmo_log_header, 4096);
 RDMO_OFFSET(rdmo_log_header, producers, 8);
 RDMO_OFFSET(rdmo_log_header, capacity, 16);
 RDMO_OFFSET(rdmo_log_header, epoch, 24);
+RDMO_OFFSET(rdmo_log_header, key, 32);
 RDMO_OFFSET(rdmo_log_header, tail, 64);
 RDMO_OFFSET(rdmo_log_header, head, 128);
 
@@ -474,7 +503,7 @@ struct rdmo_log_slot {
 	/** Of operation `seq`, at seq % RDMO_LOG_WINDOW: its record's position. Void if that is not before the tail. */
 	rte_le64_t position[RDMO_LOG_WINDOW];
 	rte_le64_t
-		next_seq; /**< no record of this producer has this sequence number or a higher one */
+		next_seq; /**< no record of this producer has this sequence number or a higher one; 0: it has none */
 	rte_le64_t reserved[7]; /**< 0 */
 };
 RDMO_SIZE(rdmo_log_slot, 2112);

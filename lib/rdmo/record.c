@@ -101,7 +101,7 @@ rdmo_record_pad(struct rdmo_record *record, uint64_t position, uint64_t bytes)
 
 /* The record at found->position: 1 DATA, 0 PAD, -EILSEQ damaged. */
 static int
-record_read(const struct rdmo_log_view *log, struct rdmo_found *found)
+record_read(const struct rdmo_log_view *log, struct rdmo_log_record *found)
 {
 	const uint64_t left = log->tail - found->position;
 	const uint64_t offset = found->position & (log->capacity - 1);
@@ -131,7 +131,7 @@ record_read(const struct rdmo_log_view *log, struct rdmo_found *found)
 }
 
 int
-rdmo_record_find(const struct rdmo_log_view *log, uint64_t position, struct rdmo_found *found)
+rdmo_record_find(const struct rdmo_log_view *log, uint64_t position, struct rdmo_log_record *found)
 {
 	int rc = 0;
 
@@ -149,9 +149,18 @@ rdmo_record_find(const struct rdmo_log_view *log, uint64_t position, struct rdmo
 void
 rdmo_slot_put(struct rdmo_log_slot *slot, uint64_t seq, uint64_t position)
 {
+	uint64_t next_seq = rte_le_to_cpu_64(slot->next_seq);
+
+	/* Words of those before it that have no record are still the ones of a window before. */
+	if (seq > next_seq && seq - next_seq >= RDMO_LOG_WINDOW)
+		next_seq = seq - RDMO_LOG_WINDOW + 1;
+	for (; next_seq < seq; next_seq++)
+		rdmo_slot_void(slot, next_seq);
 	__atomic_store_n(&slot->position[rdmo_slot_index(seq)], rte_cpu_to_le_64(position),
 			 __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->next_seq, rte_cpu_to_le_64(seq + 1), __ATOMIC_RELAXED);
+	/* Not before its word, wherever the worker is killed. */
+	if (next_seq == seq)
+		__atomic_store_n(&slot->next_seq, rte_cpu_to_le_64(seq + 1), __ATOMIC_RELEASE);
 }
 
 void
@@ -164,9 +173,17 @@ rdmo_slot_void(struct rdmo_log_slot *slot, uint64_t seq)
 void
 rdmo_slot_recover(struct rdmo_log_slot *slot, uint64_t tail)
 {
+	uint64_t next_seq = rte_le_to_cpu_64(slot->next_seq);
+
 	for (uint32_t i = 0; i < RDMO_LOG_WINDOW; i++)
 		if (rte_le_to_cpu_64(slot->position[i]) >= tail)
 			rdmo_slot_void(slot, i);
+	for (uint32_t i = 0; i < RDMO_LOG_WINDOW && next_seq > 0; i++) {
+		if (rte_le_to_cpu_64(slot->position[rdmo_slot_index(next_seq - 1)]) != RDMO_NONE)
+			break;
+		next_seq--;
+	}
+	__atomic_store_n(&slot->next_seq, rte_cpu_to_le_64(next_seq), __ATOMIC_RELAXED);
 }
 
 int
@@ -174,7 +191,7 @@ rdmo_slot_find(const struct rdmo_log_slot *slot, const struct rdmo_log_view *log
 	       uint64_t seq, uint64_t *position)
 {
 	const uint64_t next_seq = rte_le_to_cpu_64(slot->next_seq);
-	struct rdmo_found found;
+	struct rdmo_log_record found;
 
 	if (seq >= next_seq)
 		return 0;

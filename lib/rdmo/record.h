@@ -13,13 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rdmo_wire.h"
+#include "rdmo.h"
 
 /* ---- The log as a whole ---- */
 
-#define RDMO_LOG_CAPACITY_MIN  ((uint64_t)1 << 12)
-#define RDMO_LOG_CAPACITY_MAX  ((uint64_t)1 << 48)
-#define RDMO_LOG_PRODUCERS_MAX (1 << 16)
+#define RDMO_LOG_CAPACITY_MIN ((uint64_t)1 << 12)
+#define RDMO_LOG_CAPACITY_MAX ((uint64_t)1 << 48)
 
 /* Where a producer's slot, and the ring begin, in bytes from the header. */
 static inline uint64_t
@@ -33,9 +32,6 @@ rdmo_log_ring_offset(uint32_t producers)
 {
 	return (rdmo_log_slot_offset(producers) + 4095) & ~(uint64_t)4095;
 }
-
-/* Bytes of a log; 0: there is none of this capacity or with so many producers. */
-uint64_t rdmo_log_bytes(uint64_t capacity, uint32_t producers);
 
 /*
  * Make an empty log. Its magic is stored last, with release.
@@ -67,22 +63,13 @@ struct rdmo_log_view {
 	uint64_t tail; /* loaded with acquire: what is before it is there */
 };
 
-/* A record that was found. */
-struct rdmo_found {
-	uint64_t position; /* its own; of a damaged one, too */
-	uint64_t next;	   /* behind it */
-	uint64_t seq;
-	const void *payload; /* in the ring */
-	uint32_t length;     /* bytes of the payload */
-	uint32_t producer;
-};
-
 /*
  * Find the first record from a position on; PADs are skipped.
  *
  * @return 1 found; 0 none: found->position is the tail; -EILSEQ what lies at found->position is damaged
  */
-int rdmo_record_find(const struct rdmo_log_view *log, uint64_t position, struct rdmo_found *found);
+int rdmo_record_find(const struct rdmo_log_view *log, uint64_t position,
+		     struct rdmo_log_record *found);
 
 /* ---- Slots: what a producer has appended last ---- */
 
@@ -93,13 +80,16 @@ rdmo_slot_index(uint64_t seq)
 	return (uint32_t)(seq % RDMO_LOG_WINDOW);
 }
 
-/* An operation has a record: before the tail that is behind it. In order of sequence numbers. */
+/* An operation has a record: before the tail that is behind it. In order of sequence numbers; those left out have none. */
 void rdmo_slot_put(struct rdmo_log_slot *slot, uint64_t seq, uint64_t position);
 
 /* An operation has none: it was refused, or is no APPEND. Else its word would be the one of RDMO_LOG_WINDOW before it. */
 void rdmo_slot_void(struct rdmo_log_slot *slot, uint64_t seq);
 
-/* A worker begins to serve the log: what the last one did not come to publish will never have been. */
+/*
+ * A worker begins to serve the log: what the last one did not come to publish will never have been. `next_seq` is right behind the
+ * last operation that has a record, if that is not older than RDMO_LOG_WINDOW.
+ */
 void rdmo_slot_recover(struct rdmo_log_slot *slot, uint64_t tail);
 
 /*

@@ -15,6 +15,7 @@ rdmo_flow_begin(struct rdmo_flow *flow, uint64_t id, uint64_t client, uint64_t r
 		.id = id,
 		.client = client,
 		.rq_id = rq_id,
+		.producer = RDMO_NO_PRODUCER,
 		.others = no_failure,
 	};
 }
@@ -80,32 +81,15 @@ region_for(const struct rdmo_map *regions, struct rdmo_flow *flow, uint64_t key,
 	return region;
 }
 
-/* Does it have these bytes? No sum that could wrap. */
-static bool
-region_has(const struct rdmo_region *region, uint64_t address, uint64_t bytes)
-{
-	return address >= region->va && address - region->va <= region->len &&
-	       bytes <= region->len - (address - region->va);
-}
-
 /* ---- Operations ---- */
 
-/* A queue's first append begins it, with what the tail holds; a queue has one tail. */
-static enum rdmo_status
-queue_begin(struct rdmo_region *data, uint64_t ptr_addr)
+static void
+region_is_due(struct rdmo_round *round, struct rdmo_region *region)
 {
-	rte_le64_t *word = (rte_le64_t *)(uintptr_t)ptr_addr;
-	uint64_t tail;
-
-	if (data->word != NULL)
-		return data->word == word ? RDMO_STATUS_OK : RDMO_STATUS_TAIL;
-	/* Partner: the target's store, before or after it has offered the memory. */
-	tail = rte_le_to_cpu_64(__atomic_load_n(word, __ATOMIC_ACQUIRE));
-	if (!region_has(data, tail, 0))
-		return RDMO_STATUS_TAIL;
-	data->word = word;
-	rdmo_queue_begin(&data->queue, data->va, data->len, tail);
-	return RDMO_STATUS_OK;
+	if (region->is_due || !rdmo_tail_is_due(rdmo_region_tail(region)))
+		return;
+	region->is_due = true;
+	round->queues[round->due++] = region;
 }
 
 static enum rdmo_status
@@ -114,6 +98,7 @@ append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 {
 	const uint64_t ptr_addr = rte_le_to_cpu_64(request->append->ptr_addr);
 	const uint64_t ptr_key = rte_le_to_cpu_64(request->append->ptr_rkey);
+	const struct rdmo_origin origin = { result->flow->producer, result->seq };
 	struct rdmo_region *ptr, *data;
 	enum rdmo_status status;
 
@@ -124,21 +109,36 @@ append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 	data = region_for(regions, result->flow, result->key, RDMO_RIGHT_APPEND, &status);
 	if (data == NULL)
 		return status;
-	if (!region_has(ptr, ptr_addr, sizeof(rte_le64_t)))
+	if (!rdmo_region_has(ptr, ptr_addr, sizeof(rte_le64_t)))
 		return RDMO_STATUS_BOUNDS;
-	status = queue_begin(data, ptr_addr);
-	if (status == RDMO_STATUS_OK)
-		status = rdmo_queue_reserve(&data->queue, request->bytes, &result->value);
+	/* A log has its own tail, which is no other's. */
+	if ((ptr->is_log || data->is_log) && (ptr != data || ptr_addr != data->va))
+		return RDMO_STATUS_TAIL;
+	if (data->is_log)
+		status = rdmo_region_append_log(data, &origin, request->payload, request->bytes,
+						&result->value);
+	else
+		status = rdmo_region_append(data, (rte_le64_t *)(uintptr_t)ptr_addr,
+					    request->payload, request->bytes, &result->value);
 	if (status != RDMO_STATUS_OK)
 		return status;
-	if (request->bytes > 0)
-		memcpy((void *)(uintptr_t)result->value, request->payload, request->bytes);
-	result->queue = data;
-	if (!data->is_due && rdmo_tail_is_due(&data->queue.tail)) {
-		data->is_due = true;
-		round->queues[round->due++] = data;
-	}
+	/* A record that was there before depends on nothing more. */
+	if (result->value >= rdmo_region_tail(data)->published)
+		result->queue = data;
+	region_is_due(round, data);
 	return RDMO_STATUS_OK;
+}
+
+/* Does it name a log? Whether it may is append()'s to check. */
+static bool
+is_to_log(const struct rdmo_map *regions, const struct rdmo_request *request)
+{
+	const struct rdmo_region *data;
+
+	if (request->op_id != RDMO_OP_APPEND)
+		return false;
+	data = rdmo_map_find(regions, rte_le_to_cpu_64(request->append->data_rkey));
+	return data != NULL && data->is_log;
 }
 
 /* All pieces are checked before the first byte is written. */
@@ -156,7 +156,7 @@ scatter(const struct rdmo_map *regions, const struct rdmo_request *request,
 		region = region_for(regions, result->flow, piece.rkey, RDMO_RIGHT_WRITE, &status);
 		if (region == NULL)
 			return status;
-		if (!region_has(region, piece.addr, piece.len))
+		if (!rdmo_region_has(region, piece.addr, piece.len))
 			return RDMO_STATUS_BOUNDS;
 	}
 	pieces = rdmo_pieces_of(request);
@@ -193,6 +193,8 @@ execute(struct rdmo_round *round, const struct rdmo_map *regions,
 		return RDMO_STATUS_CLIENT;
 	if ((request->flags & (RDMO_FLAG_PULL | RDMO_FLAG_NOTIFY)) != 0)
 		return RDMO_STATUS_NOTSUP;
+	if (request->seq < result->flow->replayed && !is_to_log(regions, request))
+		return RDMO_STATUS_UNKNOWN;
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append(round, regions, request, result);
 	case RDMO_OP_SCATTER: return scatter(regions, request, result);
@@ -221,15 +223,25 @@ rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions, str
 
 /* ---- The end of a round ---- */
 
+/* A tail that somebody else has moved: what was to be before it is not. */
+static void
+result_undo(struct rdmo_result *result)
+{
+	const struct rdmo_origin origin = { result->flow->producer, result->seq };
+
+	if (result->queue->is_log)
+		rdmo_region_undo_log(result->queue, &origin);
+	result->status = RDMO_STATUS_TAIL;
+	result->value = 0;
+}
+
 static void
 result_settle(struct rdmo_result *result)
 {
 	struct rdmo_failure failure;
 
-	if (result->queue != NULL && result->queue->queue.tail.stopped) {
-		result->status = RDMO_STATUS_TAIL;
-		result->value = 0;
-	}
+	if (result->queue != NULL && rdmo_region_tail(result->queue)->stopped)
+		result_undo(result);
 	if (result->status != RDMO_STATUS_OK && result->op_id != RDMO_OP_FLUSH) {
 		failure_note(result->flow, result);
 	} else if (result->is_flushed) {
@@ -243,7 +255,7 @@ void
 rdmo_round_settle(struct rdmo_round *round)
 {
 	for (uint32_t i = 0; i < round->due; i++) {
-		rdmo_tail_publish(&round->queues[i]->queue.tail, round->queues[i]->word);
+		rdmo_tail_publish(rdmo_region_tail(round->queues[i]), round->queues[i]->word);
 		round->queues[i]->is_due = false;
 	}
 	round->due = 0;

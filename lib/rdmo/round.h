@@ -6,7 +6,7 @@
  *
  * A round is some operations, of one connection after the other. Appends reserve and copy at once; the tails that they moved are
  * published together when the round is settled, before any of its operations is answered. An operation with RDMO_FLAG_FENCE settles
- * what is before it. What a round's results are is known when it is settled, not before: a tail that somebody else has moved
+ * what is before it. What was posted to another connection already is done once: a log knows of it; other operations end with UNKNOWN. What a round's results are is known when it is settled, not before: a tail that somebody else has moved
  * makes failures of appends that had gone well.
  *
  * Threads: one at a time for a round, and for the regions and flows that it is given.
@@ -19,21 +19,7 @@
 
 #include "map.h"
 #include "message.h"
-#include "tail.h"
-
-/* Memory that a target offers. */
-struct rdmo_region {
-	uint64_t key;
-	uint64_t
-		client; /* whose it is: a number of the worker's, not the one that the target chose */
-	uint64_t rq_id;	  /* whose initiators may use it; 0: all of the target */
-	uint64_t va, len; /* in this process; the end does not wrap */
-	uint32_t rights;  /* enum rdmo_right */
-	/* As the bytes of a queue; not before the first append: */
-	rte_le64_t *word; /* its tail's; NULL: there was none */
-	bool is_due;	  /* the round is to publish it */
-	struct rdmo_queue queue;
-};
+#include "region.h"
 
 /* Different keys of which a flow remembers failures one by one. */
 #define RDMO_FAILURES 16
@@ -50,14 +36,16 @@ struct rdmo_flow {
 	uint64_t id;	 /* what they must name the target by */
 	uint64_t client; /* struct rdmo_region's */
 	uint64_t rq_id;
-	bool is_lost;	     /* the target has gone */
+	uint32_t producer; /* of logs; RDMO_NO_PRODUCER */
+	uint64_t replayed; /* those before it were posted to another connection, and may be done */
+	bool is_lost;	   /* the target has gone */
 	uint32_t wrong_keys; /* so far */
 	uint32_t failure_count;
 	struct rdmo_failure failures[RDMO_FAILURES]; /* each of a key of its own */
 	struct rdmo_failure others;		     /* for which there was no room */
 };
 
-/* Begin: nothing has failed. */
+/* Begin: nothing has failed. It is no producer, until it is made one. */
 void rdmo_flow_begin(struct rdmo_flow *flow, uint64_t id, uint64_t client, uint64_t rq_id);
 
 /* Operations of a round at most. */
@@ -79,7 +67,7 @@ struct rdmo_result {
 
 struct rdmo_round {
 	uint32_t count, settled;
-	uint32_t due; /* queues to be published */
+	uint32_t due; /* queues and logs to be published */
 	struct rdmo_result results[RDMO_ROUND];
 	struct rdmo_region *queues[RDMO_ROUND];
 };

@@ -158,14 +158,55 @@ rq_destroy(struct rdmo_house *house, struct rdmo_session *session,
 	return RDMO_STATUS_OK;
 }
 
+/* Does somebody append to a log in these bytes? */
+static bool
+log_is_served(const struct rdmo_house *house, const struct rdmo_region *region)
+{
+	const struct rdmo_session *session;
+	const struct rdmo_region_entry *entry;
+
+	TAILQ_FOREACH(session, &house->sessions, next)
+		TAILQ_FOREACH(entry, &session->regions, next)
+			if (entry->region.is_log && entry->region.va < region->va + region->len &&
+			    region->va < entry->region.va + entry->region.len)
+				return true;
+	return false;
+}
+
+/* Nobody writes to a log but by appending. */
+static enum rdmo_status
+log_begin(const struct rdmo_house *house, struct rdmo_region *region)
+{
+	if ((region->rights & (RDMO_RIGHT_WRITE | RDMO_RIGHT_ATOMIC)) != 0)
+		return RDMO_STATUS_RIGHTS;
+	if (log_is_served(house, region))
+		return RDMO_STATUS_TAIL;
+	return rdmo_region_begin_log(region);
+}
+
+/* A region that is in no list yet. */
+static enum rdmo_status
+region_put(const struct rdmo_house *house, struct rdmo_region *region, uint32_t tail_mode)
+{
+	enum rdmo_status status = RDMO_STATUS_OK;
+
+	if (tail_mode == RDMO_TAIL_LOG)
+		status = log_begin(house, region);
+	if (status == RDMO_STATUS_OK &&
+	    rdmo_lane_ask(house->lane, RDMO_TASK_PUT_REGION, region, 0) != 0)
+		status = RDMO_STATUS_FULL;
+	return status;
+}
+
 static enum rdmo_status
 mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
 {
 	const struct rdmo_mr_reg *reg = command->mr_reg;
 	struct rdmo_region_entry *entry;
+	enum rdmo_status status;
 	uint64_t key;
 
-	if (reg->tail_mode != rte_cpu_to_le_32(RDMO_TAIL_EXCLUSIVE))
+	if (reg->tail_mode == rte_cpu_to_le_32(RDMO_TAIL_SHARED))
 		return RDMO_STATUS_NOTSUP;
 	if (reg->rq_id != 0 && queue_find(session, rte_le_to_cpu_64(reg->rq_id)) == NULL)
 		return RDMO_STATUS_KEY;
@@ -182,12 +223,14 @@ mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo
 		.len = rte_le_to_cpu_64(reg->len),
 		.rights = rte_le_to_cpu_32(reg->rights),
 	};
-	if (rdmo_lane_ask(house->lane, RDMO_TASK_PUT_REGION, &entry->region, 0) != 0) {
+	status = region_put(house, &entry->region, rte_le_to_cpu_32(reg->tail_mode));
+	if (status != RDMO_STATUS_OK) {
 		free(entry);
-		return RDMO_STATUS_FULL;
+		return status;
 	}
 	TAILQ_INSERT_TAIL(&session->regions, entry, next);
-	session->out_count = rdmo_done_write(session->out, RDMO_CMD_MR_REG, command->tag, key);
+	session->out_count =
+		rdmo_done_write(session->out, RDMO_CMD_MR_REG, command->tag, entry->region.key);
 	return RDMO_STATUS_OK;
 }
 
@@ -235,6 +278,41 @@ target_of(struct rdmo_house *house, const uint8_t *secret, uint64_t *rq_id)
 				found = session;
 			}
 	return found;
+}
+
+/* A producer has one connection. An older one ends: who comes again may have lost it before this end has seen that. */
+static enum rdmo_status
+producer_take(struct rdmo_house *house, uint64_t client, uint64_t rq_id, uint32_t producer)
+{
+	struct rdmo_session *other;
+
+	if (producer == RDMO_NO_PRODUCER)
+		return RDMO_STATUS_OK;
+	TAILQ_FOREACH(other, &house->sessions, next)
+		if (other->peer != NULL && other->peer->flow.client == client &&
+		    other->peer->flow.producer == producer)
+			break;
+	if (other == NULL)
+		return RDMO_STATUS_OK;
+	/* Another secret does not let in for it. */
+	if (other->peer->flow.rq_id != rq_id)
+		return RDMO_STATUS_RIGHTS;
+	rdmo_session_end(house, other);
+	return RDMO_STATUS_OK;
+}
+
+/* Where a producer goes on: behind what it has in all the logs that it may append to. */
+static uint64_t
+producer_seq(const struct rdmo_session *target, uint64_t rq_id, uint32_t producer)
+{
+	const struct rdmo_region_entry *entry;
+	uint64_t seq = 1;
+
+	TAILQ_FOREACH(entry, &target->regions, next)
+		if (entry->region.is_log &&
+		    (entry->region.rq_id == 0 || entry->region.rq_id == rq_id))
+			seq = RTE_MAX(seq, rdmo_region_next_seq(&entry->region, producer));
+	return seq;
 }
 
 static struct rdmo_peer *
@@ -290,13 +368,33 @@ peer_connect(struct rdmo_house *house, struct rdmo_peer *peer, const struct rdmo
 	return RDMO_STATUS_OK;
 }
 
+/* All but its queue pair. */
+static void
+peer_begin(const struct rdmo_house *house, struct rdmo_peer *peer,
+	   const struct rdmo_session *target, uint64_t rq_id, const struct rdmo_command *command)
+{
+	const struct rdmo_hello *hello = command->hello;
+	const uint32_t theirs = rte_le_to_cpu_32(command->addr->receive_bytes);
+
+	rdmo_flow_begin(&peer->flow, target->id, target->client, rq_id);
+	peer->flow.producer = rte_le_to_cpu_32(hello->producer);
+	peer->flow.replayed = rte_le_to_cpu_64(hello->next_seq);
+	peer->granted = peer->told = house->lane->attr.credits;
+	peer->may_send = rte_le_to_cpu_32(command->addr->credits);
+	peer->answer_bytes = RTE_MIN(theirs, house->lane->attr.receive_bytes) & ~UINT32_C(7);
+	peer->free_answers = (1 << RDMO_ANSWERS) - 1;
+	peer->first = RDMO_LANE_NONE;
+	peer->next_seq = rte_le_to_cpu_64(hello->first_seq);
+	if (peer->next_seq == 0)
+		peer->next_seq = producer_seq(target, rq_id, peer->flow.producer);
+}
+
 static enum rdmo_status
 hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
 {
-	const uint32_t theirs = rte_le_to_cpu_32(command->addr->receive_bytes);
-	struct rdmo_peer *peer = peer_free(house->lane);
 	const struct rdmo_session *target;
 	enum rdmo_status status;
+	struct rdmo_peer *peer;
 	struct rdmo_addr own;
 	uint64_t rq_id;
 
@@ -305,22 +403,22 @@ hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_
 	target = target_of(house, command->hello->secret, &rq_id);
 	if (target == NULL)
 		return RDMO_STATUS_KEY;
+	status = producer_take(house, target->client, rq_id,
+			       rte_le_to_cpu_32(command->hello->producer));
+	if (status != RDMO_STATUS_OK)
+		return status;
+	peer = peer_free(house->lane);
 	if (peer == NULL)
 		return RDMO_STATUS_FULL;
 	*peer = (struct rdmo_peer){ .slot = peer->slot };
 	status = peer_connect(house, peer, command->addr, &own);
 	if (status != RDMO_STATUS_OK)
 		return status;
-	rdmo_flow_begin(&peer->flow, target->id, target->client, rq_id);
-	peer->granted = peer->told = house->lane->attr.credits;
-	peer->may_send = rte_le_to_cpu_32(command->addr->credits);
-	peer->answer_bytes = RTE_MIN(theirs, house->lane->attr.receive_bytes) & ~UINT32_C(7);
-	peer->free_answers = (1 << RDMO_ANSWERS) - 1;
-	peer->first = RDMO_LANE_NONE;
-	peer->next_seq = 1;
+	peer_begin(house, peer, target, rq_id, command);
 	session->kind = RDMO_SESSION_INITIATOR;
 	session->peer = peer;
-	session->out_count = rdmo_hello_done_write(session->out, command->tag, peer->session, &own);
+	session->out_count = rdmo_hello_done_write(session->out, command->tag, peer->session,
+						   peer->next_seq, &own);
 	rdmo_lane_ask(house->lane, RDMO_TASK_ADD_PEER, peer, 0);
 	return RDMO_STATUS_OK;
 }

@@ -38,6 +38,7 @@ ask(struct rdmo_target *target, uint32_t bytes, struct rdmo_notification *notifi
 	case RDMO_STATUS_OK: return 0;
 	case RDMO_STATUS_KEY: return -ENOENT;
 	case RDMO_STATUS_FULL: return -ENOSPC;
+	case RDMO_STATUS_TAIL: return -EBUSY;
 	case RDMO_STATUS_NOTSUP: return -ENOTSUP;
 	default:
 		RDMO_LOG(ERR, "the worker refuses a target's command: %s",

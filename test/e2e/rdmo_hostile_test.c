@@ -60,10 +60,12 @@ raw_open(void)
 		.cap = { .max_send_wr = 64, .max_recv_wr = RECEIVES, .max_send_sge = 1 },
 	};
 	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
+	struct rdmo_hello hello = { .producer = RTE_LE32(RDMO_NO_PRODUCER) };
 	struct rdmo_notification told;
 	struct rdmo_stream stream;
 	struct rdmo_addr own;
 
+	memcpy(hello.secret, world.secret, sizeof(hello.secret));
 	raw.memory = rte_zmalloc("raw", (RECEIVES + 1) * BYTES, 4096);
 	assert_non_null(raw.memory);
 	assert_int_equal(rdmapmd_mr_reg(world.pd[1], raw.memory, (RECEIVES + 1) * BYTES,
@@ -81,7 +83,7 @@ raw_open(void)
 			 0);
 	raw.fd = rdmo_socket_connect(rdmo_worker_address(world.worker), WAIT_MS);
 	assert_true(raw.fd >= 0);
-	assert_int_equal(rdmo_socket_ask(raw.fd, cmd, rdmo_hello_write(cmd, 1, world.secret, &own),
+	assert_int_equal(rdmo_socket_ask(raw.fd, cmd, rdmo_hello_write(cmd, 1, &hello, &own),
 					 &stream, &told, WAIT_MS),
 			 0);
 	assert_int_equal(told.status, RDMO_STATUS_OK);

@@ -46,6 +46,7 @@ command_again(const struct rdmo_command *c)
 	case RDMO_CMD_RQ_DESTROY:
 		return rdmo_rq_destroy_write(room, c->tag, rte_le_to_cpu_64(c->rq->rq_id));
 	case RDMO_CMD_MR_REG: return rdmo_mr_reg_write(room, c->tag, c->mr_reg, c->rkey);
+	case RDMO_CMD_HELLO: return rdmo_hello_write(room, c->tag, c->hello, c->addr);
 	default:
 		must(c->kind == RDMO_CMD_MR_DEREG);
 		return rdmo_mr_dereg_write(room, c->tag, rte_le_to_cpu_64(c->mr->rkey));
@@ -59,6 +60,8 @@ notification_again(const struct rdmo_notification *n)
 		return rdmo_refused_write(room, n->kind, n->tag, n->status);
 	if (n->kind == RDMO_CMD_CLIENT_INIT)
 		return rdmo_client_init_done_write(room, n->tag, n->addr);
+	if (n->kind == RDMO_CMD_HELLO)
+		return rdmo_hello_done_write(room, n->tag, n->number, n->first_seq, n->addr);
 	return rdmo_done_write(room, (enum rdmo_cmd_kind)n->kind, n->tag, n->number);
 }
 
@@ -134,6 +137,7 @@ fuzz_seeds_write(void)
 		.rights = RTE_LE32(RDMO_RIGHT_APPEND),
 	};
 	static const uint8_t secret[RDMO_SECRET_BYTES] = { 1 };
+	static const struct rdmo_hello hello = { .secret = { 1 }, .producer = RTE_LE32(1) };
 	struct fuzz_seed commands = { .used = 0 }, notifications = { .used = 0 };
 
 	PUT(&commands, HEADERS, 0);
@@ -143,10 +147,12 @@ fuzz_seeds_write(void)
 	fuzz_put(&commands, room, rdmo_mr_reg_write(room, 4, &reg, 5));
 	fuzz_put(&commands, room, rdmo_mr_dereg_write(room, 5, 6));
 	fuzz_put(&commands, room, rdmo_rq_destroy_write(room, 6, 7));
+	fuzz_put(&commands, room, rdmo_hello_write(room, 7, &hello, &addr));
 	fuzz_seed_write(&commands, "commands");
 	PUT(&notifications, HEADERS | NOTIFICATIONS, 9);
 	fuzz_put(&notifications, room, rdmo_client_init_done_write(room, 1, &addr));
 	fuzz_put(&notifications, room, rdmo_done_write(room, RDMO_CMD_RQ_CREATE, 2, 7));
+	fuzz_put(&notifications, room, rdmo_hello_done_write(room, 4, 8, 9, &addr));
 	fuzz_put(&notifications, room,
 		 rdmo_refused_write(room, RDMO_CMD_MR_REG, 3, RDMO_STATUS_BOUNDS));
 	fuzz_seed_write(&notifications, "notifications");

@@ -39,15 +39,17 @@ static const char mr_reg[] = "52444d430103000038000000000000000807060504030201"
 			     "b1000000000000000500000002000000c4c3c2c100000000";
 static const char mr_dereg[] = "52444d430104000008000000000000000807060504030201"
 			       "d8d7d6d5d4d3d2d1";
-static const char hello[] = "52444d4301050000580000000000000008070605040302011011121314151617"
-			    "18191a1b1c1d1e1f400000000000000000000000000000000000ffffc0000201"
-			    "020000000001000456341200efcdab0040000000001000000000000000000000"
-			    "00000000000000000000000000000000";
+static const char hello[] = "52444d4301050000700000000000000008070605040302011011121314151617"
+			    "18191a1b1c1d1e1f400000000000000034120000000000000102000000000000"
+			    "01030000000000000000000000000000"
+			    "0000ffffc0000201020000000001000456341200efcdab004000000000100000"
+			    "000000000000000000000000000000000000000000000000";
 static const char init_done[] = "52444d430180000048000000000000000807060504030201"
 				"400000000000000000000000000000000000ffffc00002010200000000010004"
 				"56341200efcdab00400000000010000000000000000000000000000000000000"
 				"0000000000000000";
-static const char hello_done[] = "52444d430185000050000000000000000807060504030201a8a7a6a5a4a3a2a1"
+static const char hello_done[] = "52444d430185000058000000000000000807060504030201a8a7a6a5a4a3a2a1"
+				 "0102000000000000"
 				 "400000000000000000000000000000000000ffffc00002010200000000010004"
 				 "56341200efcdab00400000000010000000000000000000000000000000000000"
 				 "0000000000000000";
@@ -68,6 +70,14 @@ static const struct rdmo_addr address = {
 };
 static const uint8_t secret[RDMO_SECRET_BYTES] = { 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17,
 						   0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f };
+static const struct rdmo_hello initiator = {
+	.secret = { 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c,
+		    0x1d, 0x1e, 0x1f },
+	.addr_len = RTE_LE64(99), /* 64, whatever stands here */
+	.producer = RTE_LE32(0x1234),
+	.first_seq = RTE_LE64(0x201),
+	.next_seq = RTE_LE64(0x301),
+};
 static const struct rdmo_mr_reg region = {
 	.va = RTE_LE64(0x7f0000001000),
 	.len = RTE_LE64(0x10000),
@@ -124,7 +134,7 @@ test_commands_are_written(void **state)
 	is_golden(mr_reg, b, rdmo_mr_reg_write(b, TAG, &region, 0xc1c2c3c4));
 	is_golden(mr_dereg, b, rdmo_mr_dereg_write(b, TAG, 0xd1d2d3d4d5d6d7d8));
 	memset(b, 0xee, sizeof(b));
-	is_golden(hello, b, rdmo_hello_write(b, TAG, secret, &address));
+	is_golden(hello, b, rdmo_hello_write(b, TAG, &initiator, &address));
 }
 
 static void
@@ -136,7 +146,8 @@ test_notifications_are_written(void **state)
 	memset(b, 0xee, sizeof(b));
 	is_golden(init_done, b, rdmo_client_init_done_write(b, TAG, &address));
 	memset(b, 0xee, sizeof(b));
-	is_golden(hello_done, b, rdmo_hello_done_write(b, TAG, 0xa1a2a3a4a5a6a7a8, &address));
+	is_golden(hello_done, b,
+		  rdmo_hello_done_write(b, TAG, 0xa1a2a3a4a5a6a7a8, 0x201, &address));
 	is_golden(rq_done, b, rdmo_done_write(b, RDMO_CMD_RQ_CREATE, TAG, 0xb1));
 	is_golden(mr_done, b, rdmo_done_write(b, RDMO_CMD_MR_REG, TAG, 0xd1d2d3d4d5d6d7d8));
 	is_golden(mr_refused, b, rdmo_refused_write(b, RDMO_CMD_MR_REG, TAG, RDMO_STATUS_FULL));
@@ -192,6 +203,7 @@ test_commands_are_read(void **state)
 	command_of(hello, &stream, &command);
 	assert_int_equal(command.kind, RDMO_CMD_HELLO);
 	assert_memory_equal(command.hello->secret, secret, sizeof(secret));
+	assert_int_equal(rte_le_to_cpu_32(command.hello->producer), 0x1234);
 	assert_memory_equal(command.addr, &address, sizeof(address));
 }
 
@@ -236,6 +248,7 @@ test_notifications_are_read(void **state)
 		assert_int_equal(n.kind, expected[i].kind);
 		assert_int_equal(n.status, expected[i].status);
 		assert_int_equal(n.number, expected[i].number);
+		assert_int_equal(n.first_seq, n.kind == RDMO_CMD_HELLO ? 0x201 : 0);
 		assert_int_equal(n.tag, TAG);
 		if (i < 2)
 			assert_memory_equal(n.addr, &address, sizeof(address));
@@ -417,10 +430,19 @@ static const struct row refused[] = {
 	{ rq_create_secret, 35, 1, 0x80, RDMO_STATUS_NOTSUP },
 	{ hello, 40, 8, 0, RDMO_STATUS_LENGTH },
 	{ hello, 40, 8, 65, RDMO_STATUS_LENGTH },
-	{ hello, 70, 2, 0, RDMO_STATUS_BOUNDS }, /* MTU */
-	{ hello, 80, 4, 0, RDMO_STATUS_BOUNDS }, /* no receives */
-	{ hello, 84, 4, RDMO_RECEIVE_MIN_BYTES - 1, RDMO_STATUS_BOUNDS },
-	{ hello, 111, 1, 1, RDMO_STATUS_NOTSUP },
+	{ hello, 48, 4, RDMO_LOG_PRODUCERS_MAX, RDMO_STATUS_BOUNDS },
+	{ hello, 48, 4, RDMO_LOG_PRODUCERS_MAX - 1, RDMO_STATUS_OK },
+	{ hello, 48, 4, RDMO_NO_PRODUCER, RDMO_STATUS_BOUNDS }, /* but operations to do again */
+	{ hello, 52, 1, 1, RDMO_STATUS_NOTSUP },
+	{ hello, 56, 8, 0x301, RDMO_STATUS_OK },
+	{ hello, 56, 8, 0x302, RDMO_STATUS_BOUNDS },
+	{ hello, 56, 8, 0x200, RDMO_STATUS_BOUNDS }, /* more than a window */
+	{ hello, 56, 8, 0, RDMO_STATUS_BOUNDS },
+	{ hello, 64, 8, 0, RDMO_STATUS_BOUNDS },
+	{ hello, 94, 2, 0, RDMO_STATUS_BOUNDS },  /* MTU */
+	{ hello, 104, 4, 0, RDMO_STATUS_BOUNDS }, /* no receives */
+	{ hello, 108, 4, RDMO_RECEIVE_MIN_BYTES - 1, RDMO_STATUS_BOUNDS },
+	{ hello, 135, 1, 1, RDMO_STATUS_NOTSUP },
 	{ mr_reg, 32, 8, 0, RDMO_STATUS_BOUNDS },
 	{ mr_reg, 24, 8, UINT64_MAX - 0xffff, RDMO_STATUS_BOUNDS },
 	{ mr_reg, 24, 8, UINT64_MAX - 0x10000, RDMO_STATUS_OK },
@@ -572,8 +594,9 @@ static const struct row lies[] = {
 	{ init_done, 95, 1, 1, RDMO_REASON_ANSWER },
 	{ init_done, 12, 1, 1, RDMO_REASON_RESERVED },
 	{ hello_done, 24, 8, 0, RDMO_REASON_ANSWER }, /* session */
-	{ hello_done, 32, 8, 65, RDMO_REASON_ANSWER },
-	{ hello_done, 62, 2, 0, RDMO_REASON_ANSWER },
+	{ hello_done, 32, 8, 0, RDMO_REASON_ANSWER }, /* its first number */
+	{ hello_done, 40, 8, 65, RDMO_REASON_ANSWER },
+	{ hello_done, 70, 2, 0, RDMO_REASON_ANSWER },
 	{ hello_done, 5, 1, 0x81, RDMO_REASON_LENGTH },
 	{ rq_done, 5, 1, 0x85, RDMO_REASON_LENGTH },
 };

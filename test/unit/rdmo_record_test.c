@@ -126,7 +126,7 @@ test_an_empty_log(void **state)
 	struct log *log = *state;
 	struct rdmo_log_header *header = (void *)log->memory;
 	const struct rdmo_log_view view = view_of(log);
-	struct rdmo_found found;
+	struct rdmo_log_record found;
 	uint64_t position;
 
 	assert_int_equal(rdmo_log_ring_offset(2), 12288);
@@ -207,7 +207,7 @@ test_records_come_back_in_order(void **state)
 {
 	struct log *log = *state;
 	struct rdmo_log_view view;
-	struct rdmo_found found;
+	struct rdmo_log_record found;
 	uint64_t position = 0, pads = 0;
 	const uint8_t *payload;
 
@@ -240,7 +240,7 @@ test_nothing_is_found_behind_the_tail(void **state)
 {
 	struct log *log = *state;
 	struct rdmo_log_view view;
-	struct rdmo_found found;
+	struct rdmo_log_record found;
 
 	append(log, 0, 1, 5);
 	view = view_of(log);
@@ -258,7 +258,7 @@ test_each_flipped_bit_is_found(void **state)
 {
 	struct log *log = *state;
 	struct rdmo_log_view view;
-	struct rdmo_found found;
+	struct rdmo_log_record found;
 	uint8_t *at;
 
 	append(log, 0, 1, 5);
@@ -321,7 +321,7 @@ test_records_that_lie(void **state)
 	struct log *log = *state;
 	struct rdmo_record *record = record_at(log, 0);
 	struct rdmo_log_view view;
-	struct rdmo_found found;
+	struct rdmo_log_record found;
 
 	append(log, 0, 1, 5);
 	append(log, 0, 2, 5);
@@ -347,7 +347,7 @@ test_records_in_payloads(void **state)
 {
 	struct log *log = *state;
 	struct rdmo_log_view view = { .ring = log->ring_memory, .capacity = CAPACITY };
-	struct rdmo_found found;
+	struct rdmo_log_record found;
 	static const struct {
 		uint64_t position, tail;
 		uint32_t length;
@@ -380,7 +380,7 @@ test_positions_that_cannot_be(void **state)
 {
 	struct log *log = *state;
 	struct rdmo_log_view view;
-	struct rdmo_found found;
+	struct rdmo_log_record found;
 	uint64_t position = 0;
 
 	for (uint64_t seq = 0; seq < 200; seq++) {

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <string.h>
+
+#include "record.h"
+#include "region.h"
+
+/* ---- Queues ---- */
+
+/* A queue's first append begins it, with what the tail holds; a queue has one tail. */
+static enum rdmo_status
+queue_begin(struct rdmo_region *region, rte_le64_t *word)
+{
+	uint64_t tail;
+
+	if (region->word != NULL)
+		return region->word == word ? RDMO_STATUS_OK : RDMO_STATUS_TAIL;
+	/* Partner: the target's store, before or after it has offered the memory. */
+	tail = rte_le_to_cpu_64(__atomic_load_n(word, __ATOMIC_ACQUIRE));
+	if (!rdmo_region_has(region, tail, 0))
+		return RDMO_STATUS_TAIL;
+	region->word = word;
+	rdmo_queue_begin(&region->queue, region->va, region->len, tail);
+	return RDMO_STATUS_OK;
+}
+
+enum rdmo_status
+rdmo_region_append(struct rdmo_region *region, rte_le64_t *word, const void *payload,
+		   uint64_t bytes, uint64_t *address)
+{
+	enum rdmo_status status = queue_begin(region, word);
+
+	if (status == RDMO_STATUS_OK)
+		status = rdmo_queue_reserve(&region->queue, bytes, address);
+	if (status == RDMO_STATUS_OK && bytes > 0)
+		memcpy((void *)(uintptr_t)*address, payload, bytes);
+	return status;
+}
+
+/* ---- Logs ---- */
+
+enum rdmo_status
+rdmo_region_begin_log(struct rdmo_region *region)
+{
+	struct rdmo_log_header *header = (void *)(uintptr_t)region->va;
+	struct rdmo_log_place log = { .header = header };
+	uint64_t capacity, tail, head;
+
+	if (region->va % 64 != 0 || rdmo_log_check(header, region->len) != 0)
+		return RDMO_STATUS_BOUNDS;
+	/* Read once, and judged again: it is the target's memory. */
+	capacity = rte_le_to_cpu_64(__atomic_load_n(&header->capacity, __ATOMIC_RELAXED));
+	log.producers = rte_le_to_cpu_32(__atomic_load_n(&header->producers, __ATOMIC_RELAXED));
+	if (rdmo_log_bytes(capacity, log.producers) == 0 ||
+	    rdmo_log_bytes(capacity, log.producers) > region->len)
+		return RDMO_STATUS_BOUNDS;
+	log.slots = (void *)((uint8_t *)header + rdmo_log_slot_offset(0));
+	log.bytes = (uint8_t *)header + rdmo_log_ring_offset(log.producers);
+	tail = rte_le_to_cpu_64(__atomic_load_n(&header->tail, __ATOMIC_ACQUIRE));
+	head = rte_le_to_cpu_64(__atomic_load_n(&header->head, __ATOMIC_ACQUIRE));
+	if (!rdmo_ring_begin(&log.ring, capacity, tail, head))
+		return RDMO_STATUS_TAIL;
+	for (uint32_t i = 0; i < log.producers; i++)
+		rdmo_slot_recover(&log.slots[i], tail);
+	if (header->key != 0)
+		region->key = rte_le_to_cpu_64(header->key);
+	header->key = rte_cpu_to_le_64(region->key);
+	header->epoch = rte_cpu_to_le_64(rte_le_to_cpu_64(header->epoch) + 1);
+	region->log = log;
+	region->word = &header->tail;
+	region->is_log = true;
+	return RDMO_STATUS_OK;
+}
+
+static struct rdmo_record *
+record_at(const struct rdmo_log_place *log, uint64_t position)
+{
+	return (struct rdmo_record *)(log->bytes + (position & (log->ring.capacity - 1)));
+}
+
+/* Reserve; who finds no room looks whether the reader has made some. */
+static enum rdmo_status
+record_reserve(struct rdmo_log_place *log, uint64_t bytes, struct rdmo_place *place)
+{
+	const enum rdmo_status status = rdmo_ring_reserve(&log->ring, bytes, place);
+	uint64_t head;
+
+	if (status != RDMO_STATUS_FULL)
+		return status;
+	/* Partner: the reader's release, whose reads are behind it: what is before the head may be written over. */
+	head = rte_le_to_cpu_64(__atomic_load_n(&log->header->head, __ATOMIC_ACQUIRE));
+	if (!rdmo_ring_release(&log->ring, head))
+		return status;
+	return rdmo_ring_reserve(&log->ring, bytes, place);
+}
+
+/*
+ * An operation that is not behind the last one of its producer has been here before. Operations are executed in their order: so if it has
+ * no record, but a later one has, it was refused.
+ */
+static enum rdmo_status
+record_known(const struct rdmo_log_place *log, const struct rdmo_origin *origin, uint64_t *position)
+{
+	const struct rdmo_log_view view = {
+		.ring = log->bytes,
+		.capacity = log->ring.capacity,
+		.tail = log->ring.tail.published,
+	};
+
+	switch (rdmo_slot_find(&log->slots[origin->producer], &view, origin->producer, origin->seq,
+			       position)) {
+	case 1: return RDMO_STATUS_OK;
+	case 0: return log->ring.tail.stopped ? RDMO_STATUS_TAIL : RDMO_STATUS_FULL;
+	default: *position = 0; return RDMO_STATUS_UNKNOWN;
+	}
+}
+
+enum rdmo_status
+rdmo_region_append_log(struct rdmo_region *region, const struct rdmo_origin *origin,
+		       const void *payload, uint64_t bytes, uint64_t *position)
+{
+	struct rdmo_log_place *log = &region->log;
+	struct rdmo_record *record;
+	struct rdmo_place place;
+	enum rdmo_status status;
+
+	if (origin->producer >= log->producers)
+		return RDMO_STATUS_BOUNDS;
+	if (origin->seq < rdmo_region_next_seq(region, origin->producer))
+		return record_known(log, origin, position);
+	status = record_reserve(log, bytes, &place);
+	if (status != RDMO_STATUS_OK)
+		return status;
+	if (place.pad_bytes > 0)
+		rdmo_record_pad(record_at(log, place.pad), place.pad, place.pad_bytes);
+	record = record_at(log, place.position);
+	if (bytes > 0)
+		memcpy(record + 1, payload, bytes);
+	rdmo_record_seal(record, place.position, origin->producer, origin->seq, (uint32_t)bytes);
+	rdmo_slot_put(&log->slots[origin->producer], origin->seq, place.position);
+	*position = place.position;
+	return RDMO_STATUS_OK;
+}
+
+void
+rdmo_region_undo_log(struct rdmo_region *region, const struct rdmo_origin *origin)
+{
+	rdmo_slot_void(&region->log.slots[origin->producer], origin->seq);
+}
+
+uint64_t
+rdmo_region_next_seq(const struct rdmo_region *region, uint32_t producer)
+{
+	return producer < region->log.producers
+		       ? rte_le_to_cpu_64(__atomic_load_n(&region->log.slots[producer].next_seq,
+							  __ATOMIC_RELAXED))
+		       : 0;
+}

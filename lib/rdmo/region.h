@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Memory that a target offers, in this process: as bytes, as a queue's, or as a log. What an append does there, and how that is
+ * published. No I/O, no allocation.
+ *
+ * Threads: one at a time for a region; rdmo_region_next_seq() is for any.
+ */
+#ifndef RDMO_REGION_H
+#define RDMO_REGION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tail.h"
+
+/* A region that is a log. */
+struct rdmo_log_place {
+	struct rdmo_log_header *header;
+	struct rdmo_log_slot *slots;
+	uint8_t *bytes; /* of its ring */
+	uint32_t producers;
+	struct rdmo_ring ring;
+};
+
+struct rdmo_region {
+	uint64_t key;
+	uint64_t
+		client; /* whose it is: a number of the worker's, not the one that the target chose */
+	uint64_t rq_id;	  /* whose initiators may use it; 0: all of the target */
+	uint64_t va, len; /* in this process; the end does not wrap */
+	uint32_t rights;  /* enum rdmo_right */
+	bool is_log;	  /* by rdmo_region_begin_log() */
+	bool is_due;	  /* the round is to publish it */
+	rte_le64_t *word; /* the tail's; NULL: there was none, as there was no append to a queue */
+	union {
+		struct rdmo_queue queue;
+		struct rdmo_log_place log;
+	};
+};
+
+/* Does it have these bytes? No sum that could wrap. */
+static inline bool
+rdmo_region_has(const struct rdmo_region *region, uint64_t address, uint64_t bytes)
+{
+	return address >= region->va && address - region->va <= region->len &&
+	       bytes <= region->len - (address - region->va);
+}
+
+static inline struct rdmo_tail *
+rdmo_region_tail(struct rdmo_region *region)
+{
+	return region->is_log ? &region->log.ring.tail : &region->queue.tail;
+}
+
+/*
+ * Put a payload at the tail of a queue whose word is at `word`, an address that the target has.
+ *
+ * @param address set, if it is OK: of its first byte
+ * @return RDMO_STATUS_OK; FULL; TAIL: this is not its tail, or somebody else has moved it
+ */
+enum rdmo_status rdmo_region_append(struct rdmo_region *region, rte_le64_t *word,
+				    const void *payload, uint64_t bytes, uint64_t *address);
+
+/*
+ * Begin to serve a region as a log: `region` has its address and length, and as its key what a new log is to be named by; one that
+ * was served before keeps its own. What the former worker did not come to publish will never have been.
+ *
+ * @return RDMO_STATUS_OK; BOUNDS: it is none, or lies at no multiple of 64; TAIL: its ends cannot be
+ */
+enum rdmo_status rdmo_region_begin_log(struct rdmo_region *region);
+
+/* What a record comes from. */
+struct rdmo_origin {
+	uint32_t producer;
+	uint64_t seq;
+};
+
+/*
+ * Append a record to a log; or find the one that this operation has appended before.
+ *
+ * @param position set, if it is OK: the record's
+ * @return RDMO_STATUS_OK; BOUNDS: no such producer; LENGTH; FULL: the reader has not released enough, or had not when the operation
+ *         came for the first time; TAIL: somebody else has moved it; UNKNOWN: it is too old, or its record is damaged
+ */
+enum rdmo_status rdmo_region_append_log(struct rdmo_region *region,
+					const struct rdmo_origin *origin, const void *payload,
+					uint64_t bytes, uint64_t *position);
+
+/* A record of a log was not published, and will not be. */
+void rdmo_region_undo_log(struct rdmo_region *region, const struct rdmo_origin *origin);
+
+/* The number behind a producer's last record in a log; 0: it has none. */
+uint64_t rdmo_region_next_seq(const struct rdmo_region *region, uint32_t producer);
+
+#endif

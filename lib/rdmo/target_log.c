@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A log as its target has it: made, offered to initiators, read where it lies, released. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_malloc.h>
+
+#include "log.h"
+#include "rdmo.h"
+#include "record.h"
+
+struct rdmo_log {
+	struct rdmo_target *target;
+	struct rdmo_log_header *header;
+	void *own; /* memory that was allocated here */
+	uint64_t key;
+	struct rdmo_log_view view;
+	uint64_t next; /* to be read */
+};
+
+/* A log that is there is taken up. */
+static int
+log_format(void *memory, const struct rdmo_log_attr *attr)
+{
+	const struct rdmo_log_header *header = memory;
+
+	if (header->magic != rte_cpu_to_le_32(RDMO_LOG_MAGIC))
+		rdmo_log_format(memory, attr->capacity, attr->producers);
+	else if (header->version != RDMO_VERSION ||
+		 header->capacity != rte_cpu_to_le_64(attr->capacity) ||
+		 header->producers != rte_cpu_to_le_32(attr->producers))
+		return -EEXIST;
+	return 0;
+}
+
+static void
+log_free(struct rdmo_log *log)
+{
+	rte_free(log->own);
+	free(log);
+}
+
+static int
+log_open(struct rdmo_log *log, const struct rdmo_log_attr *attr)
+{
+	const uint64_t bytes = rdmo_log_bytes(attr->capacity, attr->producers);
+	struct rdmo_mr_attr region = {
+		.addr = attr->memory,
+		.length = bytes,
+		.rq_id = attr->rq_id,
+		.rights = RDMO_RIGHT_APPEND,
+		.tail_mode = RDMO_TAIL_LOG,
+	};
+	int rc;
+
+	if (region.addr == NULL)
+		region.addr = log->own = rte_zmalloc("rdmo_log", bytes, 4096);
+	if (region.addr == NULL)
+		return -ENOMEM;
+	rc = log_format(region.addr, attr);
+	if (rc == 0)
+		rc = rdmo_mr_reg(log->target, &region, &log->key);
+	log->header = region.addr;
+	log->view.ring = (uint8_t *)region.addr + rdmo_log_ring_offset(attr->producers);
+	log->view.capacity = attr->capacity;
+	log->view.tail = log->next = rte_le_to_cpu_64(log->header->head);
+	return rc;
+}
+
+int
+rdmo_log_create(struct rdmo_target *target, const struct rdmo_log_attr *attr, struct rdmo_log **log)
+{
+	struct rdmo_log *made;
+	int rc;
+
+	if (target == NULL || attr == NULL || log == NULL ||
+	    rdmo_log_bytes(attr->capacity, attr->producers) == 0 ||
+	    (uintptr_t)attr->memory % 64 != 0)
+		return -EINVAL;
+	made = calloc(1, sizeof(*made));
+	if (made == NULL)
+		return -ENOMEM;
+	made->target = target;
+	rc = log_open(made, attr);
+	if (rc != 0) {
+		log_free(made);
+		return rc;
+	}
+	*log = made;
+	return 0;
+}
+
+void
+rdmo_log_destroy(struct rdmo_log *log)
+{
+	int rc;
+
+	if (log == NULL)
+		return;
+	rc = rdmo_mr_dereg(log->target, log->key);
+	if (rc == 0)
+		log_free(log);
+	else
+		RDMO_LOG(ERR, "a log's memory is lost: the worker does not let go of it: error %d",
+			 rc);
+}
+
+int
+rdmo_log_query(const struct rdmo_log *log, struct rdmo_log_info *info)
+{
+	const struct rdmo_log_header *header;
+
+	if (log == NULL || info == NULL)
+		return -EINVAL;
+	header = log->header;
+	*info = (struct rdmo_log_info){
+		.addr = (uintptr_t)header,
+		.key = log->key,
+		.epoch = rte_le_to_cpu_64(header->epoch),
+		.head = rte_le_to_cpu_64(__atomic_load_n(&header->head, __ATOMIC_RELAXED)),
+		.tail = rte_le_to_cpu_64(__atomic_load_n(&header->tail, __ATOMIC_RELAXED)),
+	};
+	return 0;
+}
+
+int
+rdmo_log_read(struct rdmo_log *log, struct rdmo_log_record *records, uint32_t n)
+{
+	uint32_t count;
+
+	/* Partner: the worker's publication, behind the records. */
+	log->view.tail = rte_le_to_cpu_64(__atomic_load_n(&log->header->tail, __ATOMIC_ACQUIRE));
+	for (count = 0; count < n; count++) {
+		const int rc = rdmo_record_find(&log->view, log->next, &records[count]);
+
+		if (rc < 0 && count == 0) {
+			records[0].next = log->view.tail;
+			return rc;
+		}
+		if (rc != 1)
+			break;
+		log->next = records[count].next;
+	}
+	return (int)count;
+}
+
+int
+rdmo_log_release(struct rdmo_log *log, uint64_t next)
+{
+	const uint64_t head = rte_le_to_cpu_64(log->header->head);
+
+	if (next < head || next > log->view.tail || next % RDMO_RECORD_ALIGN != 0)
+		return -EINVAL;
+	/* Partner: the worker, when it finds no room. */
+	__atomic_store_n(&log->header->head, rte_cpu_to_le_64(next), __ATOMIC_RELEASE);
+	if (log->next < next)
+		log->next = next;
+	return 0;
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Logs of a target from producers to the reader: what is read is what was appended, by each producer once and in its order; who may
+ * append; a log that is full, damaged, or served by one worker after another.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "port.h"
+#include "rdmo_world.h"
+
+#define CAPACITY  (1u << 16)
+#define PRODUCERS 3u
+#define BURST	  32u
+
+static struct {
+	struct rdmo_log *log;
+	void *memory;
+	struct rdmo_log_info info;
+} the;
+
+/* ---- A world with a log ---- */
+
+static void
+log_start(uint64_t capacity)
+{
+	const struct rdmo_log_attr attr = {
+		.capacity = capacity,
+		.producers = PRODUCERS,
+		.memory = the.memory,
+	};
+
+	assert_int_equal(rdmo_log_create(world.target, &attr, &the.log), 0);
+	assert_int_equal(rdmo_log_query(the.log, &the.info), 0);
+}
+
+static int
+log_open(void **state)
+{
+	rdmo_world_open(state);
+	the.memory = aligned_alloc(64, rdmo_log_bytes(CAPACITY, PRODUCERS));
+	assert_non_null(the.memory);
+	memset(the.memory, 0, rdmo_log_bytes(CAPACITY, PRODUCERS));
+	log_start(CAPACITY);
+	return 0;
+}
+
+static int
+log_close(void **state)
+{
+	if (world.target != NULL)
+		rdmo_log_destroy(the.log);
+	the.log = NULL;
+	rdmo_world_close(state);
+	free(the.memory);
+	return 0;
+}
+
+static int
+try_to_connect(const uint8_t *secret, uint32_t producer, struct rdmo_conn **conn)
+{
+	const struct rdmo_connect_attr attr = {
+		.address = rdmo_worker_address(world.worker),
+		.secret = secret,
+		.timeout_ms = 60000,
+		.is_producer = true,
+		.producer = producer,
+	};
+
+	return rdmo_connect(world.pd[1], &attr, conn);
+}
+
+static struct rdmo_conn *
+producer_of(uint32_t producer)
+{
+	struct rdmo_conn *conn;
+
+	assert_int_equal(try_to_connect(world.secret, producer, &conn), 0);
+	return conn;
+}
+
+static struct rdmo_op
+record_of(uint64_t user_data, const void *payload, uint32_t length)
+{
+	return (struct rdmo_op){
+		.user_data = user_data,
+		.id = RDMO_ID,
+		.op_id = RDMO_OP_APPEND,
+		.length = length,
+		.append = { .ptr_addr = the.info.addr,
+			    .ptr_key = the.info.key,
+			    .data_key = the.info.key,
+			    .payload = payload },
+	};
+}
+
+/* The next record, of which there is one. */
+static struct rdmo_log_record
+read_one(void)
+{
+	struct rdmo_log_record record;
+
+	assert_int_equal(rdmo_log_read(the.log, &record, 1), 1);
+	return record;
+}
+
+static void
+expect_record(uint32_t producer, uint64_t seq, const char *payload)
+{
+	const struct rdmo_log_record record = read_one();
+
+	assert_int_equal(record.producer, producer);
+	assert_int_equal(record.seq, seq);
+	assert_int_equal(record.length, strlen(payload));
+	assert_memory_equal(record.payload, payload, record.length);
+}
+
+/* ---- Appends and the reader ---- */
+
+static void
+test_records_are_read_as_they_were_appended(void **state)
+{
+	struct rdmo_conn *conns[2] = { producer_of(2), producer_of(0) };
+	const struct rdmo_op first = record_of(1, "hello", 5), empty = record_of(2, "", 0);
+	const struct rdmo_op second = record_of(3, "world", 5);
+	struct rdmo_log_record records[4];
+	struct rdmo_log_info info;
+
+	(void)state;
+	assert_int_equal(rdmo_log_read(the.log, records, 4), 0);
+	rdmo_expect(conns[0], &first, RDMO_STATUS_OK, 0);
+	rdmo_expect(conns[1], &empty, RDMO_STATUS_OK, 64);
+	rdmo_expect(conns[0], &second, RDMO_STATUS_OK, 96);
+	/* Answered: so it is visible. */
+	assert_int_equal(rdmo_log_read(the.log, records, 4), 3);
+	assert_int_equal(rdmo_log_read(the.log, records + 3, 1), 0);
+	assert_memory_equal(records[0].payload, "hello", 5);
+	assert_memory_equal(records[2].payload, "world", 5);
+	assert_int_equal(records[1].length, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(records[i].producer, i == 1 ? 0 : 2);
+		assert_int_equal(records[i].seq, i == 2 ? 2 : 1);
+		assert_int_equal(records[i].next, i == 2 ? 160 : records[i + 1].position);
+		/* Where they lie. */
+		assert_true((const uint8_t *)records[i].payload > (uint8_t *)the.memory);
+		assert_true((const uint8_t *)records[i].payload <
+			    (uint8_t *)the.memory + rdmo_log_bytes(CAPACITY, PRODUCERS));
+	}
+	assert_int_equal(rdmo_log_release(the.log, records[1].next), 0);
+	assert_int_equal(rdmo_log_release(the.log, records[1].position), -EINVAL);
+	assert_int_equal(rdmo_log_release(the.log, records[2].next + 32), -EINVAL);
+	assert_int_equal(rdmo_log_release(the.log, records[2].next - 1), -EINVAL);
+	assert_int_equal(rdmo_log_query(the.log, &info), 0);
+	assert_int_equal(info.head, 96);
+	assert_int_equal(info.tail, 160);
+	for (uint32_t i = 0; i < 2; i++)
+		rdmo_disconnect(conns[i]);
+}
+
+static void
+test_who_may_append(void **state)
+{
+	struct rdmo_conn *producer = producer_of(0), *stranger = producer_of(PRODUCERS), *conn;
+	struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_scatter_iov iov = {
+		.addr = rte_cpu_to_le_64(the.info.addr),
+		.rkey = rte_cpu_to_le_64(the.info.key),
+		.len = RTE_LE32(8),
+	};
+	const void *const data[] = { "12345678" };
+	struct rdmo_log_info info;
+
+	(void)state;
+	rdmo_expect(world.conn, &op, RDMO_STATUS_BOUNDS, 0);
+	rdmo_expect(stranger, &op, RDMO_STATUS_BOUNDS, 0);
+	op.append.ptr_addr += 64; /* of its tail */
+	rdmo_expect(producer, &op, RDMO_STATUS_TAIL, 0);
+	op.append.data_key = world.data_key;
+	rdmo_expect(producer, &op, RDMO_STATUS_TAIL, 0);
+	op.op_id = RDMO_OP_SCATTER;
+	op.length = 1;
+	op.scatter.iovs = &iov;
+	op.scatter.data = data;
+	rdmo_expect(producer, &op, RDMO_STATUS_RIGHTS, 0);
+	assert_int_equal(rdmo_log_query(the.log, &info), 0);
+	assert_int_equal(info.tail, 0);
+	op = record_of(1, "hello", 5);
+	rdmo_expect(producer, &op, RDMO_STATUS_OK, 0);
+	expect_record(0, 4, "hello");
+	assert_int_equal(try_to_connect(world.secret, RDMO_LOG_PRODUCERS_MAX, &conn), -EINVAL);
+	rdmo_disconnect(stranger);
+	rdmo_disconnect(producer);
+}
+
+static void
+test_a_full_log_has_room_when_its_reader_releases(void **state)
+{
+	static uint8_t payload[2048 - 32];
+	struct rdmo_conn *conn = producer_of(1);
+	const struct rdmo_op op = record_of(1, payload, sizeof(payload));
+	uint64_t position = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < CAPACITY / 2048; i++, position += 2048)
+		rdmo_expect(conn, &op, RDMO_STATUS_OK, position);
+	for (uint32_t i = 0; i < 100; i++, position += 2048) {
+		rdmo_expect(conn, &op, RDMO_STATUS_FULL, 0);
+		assert_int_equal(rdmo_log_release(the.log, read_one().next), 0);
+		rdmo_expect(conn, &op, RDMO_STATUS_OK, position);
+	}
+	rdmo_disconnect(conn);
+}
+
+static void
+test_a_damaged_record(void **state)
+{
+	struct rdmo_conn *conn = producer_of(1);
+	const struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_log_record records[4];
+	uint8_t *at;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		rdmo_expect(conn, &op, RDMO_STATUS_OK, i * 64);
+	assert_int_equal(rdmo_log_read(the.log, records, 1), 1);
+	at = (uint8_t *)(uintptr_t)records[0].payload;
+	at[64 + 4] ^= 1;
+	assert_int_equal(rdmo_log_read(the.log, records, 4), -EILSEQ);
+	assert_int_equal(records[0].position, 64);
+	assert_int_equal(records[0].next, 192);
+	assert_int_equal(rdmo_log_read(the.log, records, 4), -EILSEQ);
+	assert_int_equal(rdmo_log_release(the.log, records[0].next), 0);
+	assert_int_equal(rdmo_log_read(the.log, records, 4), 0);
+	rdmo_expect(conn, &op, RDMO_STATUS_OK, 192);
+	expect_record(1, 4, "hello");
+	rdmo_disconnect(conn);
+}
+
+/* ---- Many records ---- */
+
+#define RECORDS 34000u /* of each producer */
+
+static uint64_t *positions[PRODUCERS]; /* as answers have them, by number */
+
+static uint32_t
+length_of(uint32_t producer, uint64_t seq)
+{
+	return (uint32_t)(8 + (seq * 29 + producer * 7) % 57);
+}
+
+static uint8_t
+byte_of(uint32_t producer, uint64_t seq)
+{
+	return (uint8_t)(producer * 83 + seq * 7);
+}
+
+/* As many as may be under way, in bursts. */
+static void
+post_some(struct rdmo_conn *conn, uint32_t producer)
+{
+	uint8_t payloads[BURST][64];
+	struct rdmo_op ops[BURST];
+	uint32_t n = 0;
+
+	for (; n < BURST && rdmo_conn_seq(conn) + n <= RECORDS; n++) {
+		const uint64_t seq = rdmo_conn_seq(conn) + n;
+
+		memset(payloads[n], byte_of(producer, seq), sizeof(payloads[n]));
+		ops[n] = record_of(seq, payloads[n], length_of(producer, seq));
+	}
+	rdmo_post(conn, ops, n);
+}
+
+/* What was answered, in order. */
+static uint64_t
+poll_some(struct rdmo_conn *conn, uint32_t producer, uint64_t answered)
+{
+	struct rdmo_completion done[BURST];
+	const uint32_t n = rdmo_poll(conn, done, BURST);
+
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(done[i].user_data, ++answered);
+		assert_int_equal(done[i].status, RDMO_STATUS_OK);
+		positions[producer][answered] = done[i].value;
+	}
+	return answered;
+}
+
+/* What is in the log: of each producer its next, whole, once. */
+static uint32_t
+read_some(uint64_t *seen, uint64_t *found_at)
+{
+	struct rdmo_log_record records[BURST];
+	const int n = rdmo_log_read(the.log, records, BURST);
+
+	assert_in_range(n, 0, BURST);
+	for (int i = 0; i < n; i++) {
+		const struct rdmo_log_record *r = &records[i];
+		const uint8_t *payload = r->payload;
+
+		assert_true(r->producer < PRODUCERS);
+		assert_int_equal(r->seq, ++seen[r->producer]);
+		assert_int_equal(r->length, length_of(r->producer, r->seq));
+		for (uint32_t k = 0; k < r->length; k++)
+			if (payload[k] != byte_of(r->producer, r->seq))
+				fail_msg("record %lu of %u is torn at %u", (unsigned long)r->seq,
+					 r->producer, k);
+		found_at[(uint64_t)r->producer * (RECORDS + 1) + r->seq] = r->position;
+	}
+	if (n > 0)
+		assert_int_equal(rdmo_log_release(the.log, records[n - 1].next), 0);
+	return (uint32_t)n;
+}
+
+static void
+positions_open(uint64_t **found_at)
+{
+	*found_at = calloc(PRODUCERS * (RECORDS + 1), sizeof(**found_at));
+	assert_non_null(*found_at);
+	for (uint32_t p = 0; p < PRODUCERS; p++) {
+		positions[p] = calloc(RECORDS + 1, sizeof(*positions[p]));
+		assert_non_null(positions[p]);
+	}
+}
+
+/* Each was told the position where the reader has found it. */
+static void
+positions_close(uint64_t *found_at)
+{
+	for (uint32_t p = 0; p < PRODUCERS; p++) {
+		assert_memory_equal(positions[p] + 1, found_at + p * (RECORDS + 1) + 1,
+				    RECORDS * sizeof(*found_at));
+		free(positions[p]);
+	}
+	free(found_at);
+}
+
+static void
+test_three_producers(void **state)
+{
+	uint64_t answered[PRODUCERS] = { 0 }, seen[PRODUCERS] = { 0 }, *found_at, read = 0;
+	struct rdmo_conn *conns[PRODUCERS];
+	uint32_t n;
+
+	(void)state;
+	positions_open(&found_at);
+	for (uint32_t p = 0; p < PRODUCERS; p++)
+		conns[p] = producer_of(p);
+	while (read < PRODUCERS * RECORDS || answered[0] + answered[1] + answered[2] < read) {
+		for (uint32_t p = 0; p < PRODUCERS; p++) {
+			/* The log has room for a third of it from each. */
+			if (rdmo_conn_seq(conns[p]) - answered[p] < CAPACITY / PRODUCERS / 96 / 2)
+				post_some(conns[p], p);
+			answered[p] = poll_some(conns[p], p, answered[p]);
+		}
+		do {
+			n = read_some(seen, found_at);
+			read += n;
+		} while (n == BURST);
+	}
+	for (uint32_t p = 0; p < PRODUCERS; p++)
+		rdmo_disconnect(conns[p]);
+	assert_int_equal(read_some(seen, found_at), 0);
+	positions_close(found_at);
+}
+
+/* ---- Who a producer is ---- */
+
+static void
+wait_for_the_end(struct rdmo_conn *conn)
+{
+	const struct rdmo_op op = record_of(1, "never", 5);
+	struct rdmo_completion done;
+
+	while (rdmo_post(conn, &op, 1) == 1 || rdmo_conn_error(conn) == -EAGAIN) {
+		rdmo_poll(conn, &done, 1);
+		usleep(100);
+	}
+	assert_int_equal(rdmo_conn_error(conn), -ENOTCONN);
+}
+
+static void
+test_an_older_connection_of_a_producer_ends(void **state)
+{
+	struct rdmo_conn *older = producer_of(0), *other = producer_of(1), *newer, *none;
+	const struct rdmo_op op = record_of(1, "hello", 5);
+	uint8_t secret[RDMO_SECRET_BYTES];
+	uint64_t rq_id;
+
+	(void)state;
+	rdmo_expect(older, &op, RDMO_STATUS_OK, 0);
+	newer = producer_of(0);
+	rdmo_wait_connections(3); /* with the one that is none */
+	rdmo_expect(newer, &op, RDMO_STATUS_OK, 64);
+	rdmo_expect(other, &op, RDMO_STATUS_OK, 128);
+	wait_for_the_end(older);
+	rdmo_disconnect(older);
+	/* Not by another secret. */
+	assert_int_equal(rdmo_rq_create(world.target, secret, &rq_id), 0);
+	assert_int_equal(try_to_connect(secret, 0, &none), -EBUSY);
+	rdmo_expect(newer, &op, RDMO_STATUS_OK, 192);
+	rdmo_disconnect(newer);
+	rdmo_disconnect(other);
+	rdmo_wait_connections(1);
+	assert_int_equal(try_to_connect(secret, 0, &newer), 0);
+	rdmo_disconnect(newer);
+}
+
+static void
+test_a_producer_that_comes_again_learns_its_next_number(void **state)
+{
+	struct rdmo_conn *conn = producer_of(0);
+	const struct rdmo_op op = record_of(1, "hello", 5);
+
+	(void)state;
+	assert_int_equal(rdmo_conn_seq(conn), 1);
+	for (uint32_t i = 0; i < 5; i++)
+		rdmo_expect(conn, &op, RDMO_STATUS_OK, i * 64);
+	assert_int_equal(rdmo_conn_seq(conn), 6);
+	rdmo_disconnect(conn);
+	conn = producer_of(1);
+	assert_int_equal(rdmo_conn_seq(conn), 1);
+	rdmo_disconnect(conn);
+	conn = producer_of(0);
+	assert_int_equal(rdmo_conn_seq(conn), 6);
+	rdmo_expect(conn, &op, RDMO_STATUS_OK, 320);
+	rdmo_disconnect(conn);
+	for (uint32_t i = 1; i <= 6; i++)
+		expect_record(0, i, "hello");
+}
+
+/* ---- The log's memory ---- */
+
+static void
+test_a_log_is_taken_up(void **state)
+{
+	struct rdmo_conn *conn = producer_of(0);
+	const struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_log_attr attr = {
+		.capacity = CAPACITY,
+		.producers = PRODUCERS,
+		.memory = the.memory,
+	};
+	const struct rdmo_log_info was = the.info;
+	struct rdmo_log *other;
+
+	(void)state;
+	assert_int_equal(was.epoch, 1);
+	assert_int_equal(rdmo_log_create(world.target, &attr, &other), -EBUSY);
+	rdmo_expect(conn, &op, RDMO_STATUS_OK, 0);
+	rdmo_expect(conn, &op, RDMO_STATUS_OK, 64);
+	assert_int_equal(rdmo_log_release(the.log, read_one().next), 0);
+	rdmo_log_destroy(the.log);
+	rdmo_expect(conn, &op, RDMO_STATUS_KEY, 0);
+	attr.capacity *= 2;
+	assert_int_equal(rdmo_log_create(world.target, &attr, &other), -EEXIST);
+	log_start(CAPACITY);
+	assert_int_equal(the.info.key, was.key);
+	assert_int_equal(the.info.epoch, 2);
+	assert_int_equal(the.info.head, 64);
+	assert_int_equal(the.info.tail, 128);
+	rdmo_expect(conn, &op, RDMO_STATUS_OK, 128);
+	expect_record(0, 2, "hello");
+	expect_record(0, 4, "hello");
+	rdmo_disconnect(conn);
+}
+
+static void
+test_a_log_in_memory_of_its_own(void **state)
+{
+	struct rdmo_conn *conn = producer_of(0);
+	const struct rdmo_log_attr wrong[] = {
+		{ .capacity = 4096 },
+		{ .producers = 1 },
+		{ .capacity = 4097, .producers = 1 },
+		{ .capacity = 4096, .producers = 1, .memory = (uint8_t *)the.memory + 32 },
+	};
+	struct rdmo_op op;
+
+	(void)state;
+	rdmo_log_destroy(the.log);
+	for (uint32_t i = 0; i < RTE_DIM(wrong); i++)
+		assert_int_equal(rdmo_log_create(world.target, &wrong[i], &the.log), -EINVAL);
+	free(the.memory);
+	the.memory = NULL;
+	log_start(4096);
+	op = record_of(1, "hello", 5);
+	rdmo_expect(conn, &op, RDMO_STATUS_OK, 0);
+	expect_record(0, 1, "hello");
+	rdmo_disconnect(conn);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, log_open, log_close)
+
+/* Arguments: as rdmo_test.c's. */
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_records_are_read_as_they_were_appended),
+		TEST(test_who_may_append),
+		TEST(test_a_full_log_has_room_when_its_reader_releases),
+		TEST(test_a_damaged_record),
+		TEST(test_three_producers),
+		TEST(test_an_older_connection_of_a_producer_ends),
+		TEST(test_a_producer_that_comes_again_learns_its_next_number),
+		TEST(test_a_log_is_taken_up),
+		TEST(test_a_log_in_memory_of_its_own),
+	};
+	int rc;
+
+	if (rdmo_world_init("rdmo_log", argc, argv) != 0)
+		return 1;
+	rc = cmocka_run_group_tests_name("rdmo-log", tests, NULL, NULL);
+	rdmo_world_fini();
+	return rc;
+}
