@@ -1,114 +1,158 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * An initiator's connection.
- *
- *     rdmo_post():  operations --> message in a buffer --> SEND           places[]: what was posted and is not answered
- *     rdmo_poll():  CQ --> answers in a receive --> completions           in order; a place is free when it is passed
- *
- * The last credit is for a message that brings credits alone: else both ends could wait for each other's.
- */
+/* An initiator's connection: operations that are posted, and polled for. */
 #include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
-#include <rte_malloc.h>
 
 #include <rdmapmd.h>
 
-#include "control.h"
-#include "end.h"
+#include "conn.h"
 #include "log.h"
-#include "message.h"
-#include "rdmo.h"
-#include "socket.h"
 
-#define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
-
-#define SENDS  16 /* messages that were not sent yet, at most; their buffers are used in turn */
-#define SIGNAL 4  /* each fourth one tells that it, and those before it, were sent */
-#define BACK   4  /* receives posted at once, at most */
-#define BURST  16
+#define SIGNAL 4 /* each fourth message tells that it, and those before it, were sent */
+#define BURST  RDMO_CONN_BURST
+#define BACK   RDMO_CONN_BACK
 #define SEND   (UINT64_C(1) << 63) /* in numbers of requests: else it is a receive */
-#define NONE   UINT32_MAX
+#define NONE   RDMO_CONN_NONE
 
 /* Which operation, and its flags, in one number: kind_of(). */
 #define KIND_FLAG(flag) ((uint32_t)(flag) << 16)
 #define KIND_SILENT	KIND_FLAG(RDMO_FLAG_SILENT)
 #define KIND_FLAGS	KIND_FLAG(RDMO_FLAG_FENCE | RDMO_FLAG_SILENT)
 
-/* An operation that was not answered yet. */
-struct place {
-	uint64_t user_data;
-	uint32_t length;
-	uint32_t kind; /* kind_of() it, without RDMO_FLAG_FENCE */
-};
-
-struct rdmo_conn {
-	struct rdmapmd_qp *qp;
-	struct rdmapmd_cq *cq;
-	struct rdmapmd_mr *mr;
-	uint8_t *memory; /* receives, then sends */
-	uint64_t session;
-	uint32_t receives, receive_bytes, send_bytes;
-	/* Operations: the next one's number, the first one's that was not answered. */
-	uint64_t next_seq, first_seq;
-	struct place *places;
-	uint32_t depth;
-	bool is_producer;
-	/* Messages, modulo 2^32: sent, that may be sent; received ones that are free again, as the worker has been told. */
-	uint32_t sent, may_send, granted, told;
-	uint32_t completed; /* of those sent: their buffers are free */
-	/* Answers that are read now. */
-	struct rdmo_reader reader;
-	struct rdmo_answer answer;
-	uint32_t answered;   /* of them */
-	uint32_t reading;    /* the receive; NONE */
-	uint32_t back[BACK]; /* receives that were read, to be posted again */
-	uint32_t back_count;
-	uint32_t waiting[BURST]; /* receives behind it, as they came */
-	uint32_t lengths[BURST];
-	uint32_t waiting_count, waiting_at;
-	int error;
-	enum rdmo_reason reason;
-	bool is_over;
-	int fd;
-	uint32_t gid_index;
-	uint64_t idle_since; /* cycles; 0: something has come */
-};
-
 static_assert(sizeof(struct rdmo_op) == 64, "struct rdmo_op");
 static_assert(sizeof(struct rdmo_completion) == 24, "struct rdmo_completion");
 
-/* ---- Connect ---- */
-
-static uint8_t *
-receive_at(const struct rdmo_conn *conn, uint32_t receive)
+uint64_t
+rdmo_conn_seq(const struct rdmo_conn *conn)
 {
-	return conn->memory + (size_t)receive * conn->receive_bytes;
+	return conn->next_seq;
 }
 
-static uint8_t *
-send_at(const struct rdmo_conn *conn, uint32_t send)
+int
+rdmo_conn_error(const struct rdmo_conn *conn)
 {
-	return receive_at(conn, conn->receives) + (size_t)send * conn->send_bytes;
+	return conn->is_over ? -ENOTCONN : conn->error;
+}
+
+enum rdmo_reason
+rdmo_conn_reason(const struct rdmo_conn *conn)
+{
+	return conn->reason;
+}
+
+/* ---- Messages ---- */
+
+/* May one more message be sent? `kept`: credits that must be left then. */
+static bool
+credit_is_left(const struct rdmo_conn *conn, uint32_t kept)
+{
+	return (int32_t)(conn->may_send - conn->sent) > (int32_t)kept;
+}
+
+static bool
+message_send(struct rdmo_conn *conn, const struct rdmo_msg *msg, bool is_signaled)
+{
+	const uint32_t number = conn->sent + 1;
+	const struct rdmapmd_sge sge = {
+		.addr = (uintptr_t)msg,
+		.length = (uint32_t)sizeof(*msg) + rte_le_to_cpu_32(msg->length),
+		.lkey = conn->mr->lkey,
+	};
+	const struct rdmapmd_send_wr wr = {
+		.wr_id = SEND | number,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = RDMAPMD_WR_SEND,
+		.send_flags = is_signaled || number % SIGNAL == 0 ? RDMAPMD_SEND_SIGNALED : 0,
+	};
+
+	if (rdmapmd_post_send(conn->qp, &wr, 1) != 1) {
+		conn->is_over = true;
+		return false;
+	}
+	conn->sent = number;
+	conn->told = conn->granted;
+	return true;
+}
+
+/* Begin a message of operations, if one may be sent. */
+static bool
+message_begin(struct rdmo_conn *conn, struct rdmo_writer *writer)
+{
+	void *buffer;
+
+	/* What is sent again goes first. */
+	if (!credit_is_left(conn, 1) || rdmo_outbox_next(&conn->outbox) != NULL)
+		return false;
+	rdmo_outbox_done(&conn->outbox, conn->completed, conn->first_seq);
+	buffer = rdmo_outbox_free(&conn->outbox);
+	if (buffer == NULL)
+		return false;
+	rdmo_writer_begin(writer, buffer, conn->outbox.bytes, RDMO_MSG_REQUESTS, conn->session,
+			  conn->next_seq);
+	return true;
+}
+
+static bool
+message_post(struct rdmo_conn *conn, struct rdmo_writer *writer)
+{
+	rdmo_writer_end(writer, conn->granted);
+	rdmo_outbox_put(&conn->outbox);
+	if (!message_send(conn, writer->msg, false))
+		return false;
+	rdmo_outbox_posted(&conn->outbox, conn->sent);
+	return true;
+}
+
+void
+rdmo_conn_send_again(struct rdmo_conn *conn)
+{
+	struct rdmo_msg *msg;
+
+	while ((msg = rdmo_outbox_next(&conn->outbox)) != NULL && !conn->is_over &&
+	       credit_is_left(conn, 1)) {
+		msg->session = rte_cpu_to_le_64(conn->session);
+		msg->credits = rte_cpu_to_le_32(conn->granted);
+		if (message_send(conn, msg, false))
+			rdmo_outbox_posted(&conn->outbox, conn->sent);
+	}
+}
+
+/* A message that brings credits alone, when they are half of all receives: their buffers are used in turn. */
+static void
+credits_tell(struct rdmo_conn *conn)
+{
+	uint32_t *last = &conn->credit_sent[conn->credit_count % RDMO_CONN_CREDITS];
+	struct rdmo_writer writer;
+
+	if (conn->granted - conn->told < conn->receives / 2 || !credit_is_left(conn, 0) ||
+	    (int32_t)(conn->completed - *last) < 0)
+		return;
+	rdmo_writer_begin(&writer,
+			  conn->credit_memory + (size_t)(conn->credit_count % RDMO_CONN_CREDITS) *
+							sizeof(struct rdmo_msg),
+			  sizeof(struct rdmo_msg), RDMO_MSG_REQUESTS, conn->session, 0);
+	rdmo_writer_end(&writer, conn->granted);
+	if (!message_send(conn, writer.msg, true))
+		return;
+	*last = conn->sent;
+	conn->credit_count++;
 }
 
 /* Post receives: BACK at most. */
-static bool
-receives_post(struct rdmo_conn *conn, const uint32_t *receives, uint32_t n)
+bool
+rdmo_conn_receives_post(struct rdmo_conn *conn, const uint32_t *receives, uint32_t n)
 {
 	struct rdmapmd_recv_wr wr[BACK];
 	struct rdmapmd_sge sge[BACK];
 
 	for (uint32_t i = 0; i < n; i++) {
 		sge[i] = (struct rdmapmd_sge){
-			.addr = (uintptr_t)receive_at(conn, receives[i]),
+			.addr = (uintptr_t)rdmo_conn_receive_at(conn, receives[i]),
 			.length = conn->receive_bytes,
 			.lkey = conn->mr->lkey,
 		};
@@ -121,212 +165,7 @@ receives_post(struct rdmo_conn *conn, const uint32_t *receives, uint32_t n)
 	return rdmapmd_post_recv(conn->qp, wr, (uint16_t)n) == n;
 }
 
-static int
-queues_open(struct rdmo_conn *conn, struct rdmapmd_pd *pd)
-{
-	const struct rdmapmd_cq_init_attr cq = { .cqe = conn->receives + SENDS };
-	struct rdmapmd_qp_init_attr attr = {
-		.qp_type = RDMAPMD_QPT_RC,
-		.cap = { .max_send_wr = SENDS,
-			 .max_recv_wr = conn->receives,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-	const size_t bytes =
-		(size_t)conn->receives * conn->receive_bytes + (size_t)SENDS * conn->send_bytes;
-	int rc;
-
-	conn->places = calloc(conn->depth, sizeof(*conn->places));
-	conn->memory = rte_zmalloc("rdmo", bytes, 4096);
-	if (conn->places == NULL || conn->memory == NULL)
-		return -ENOMEM;
-	rc = rdmapmd_mr_reg(pd, conn->memory, bytes, RDMAPMD_ACCESS_LOCAL_WRITE, &conn->mr);
-	if (rc == 0)
-		rc = rdmapmd_cq_create(pd->context, &cq, &conn->cq);
-	attr.send_cq = attr.recv_cq = conn->cq;
-	if (rc == 0)
-		rc = rdmapmd_qp_create(pd, &attr, &conn->qp);
-	if (rc == 0)
-		rc = rdmo_end_prepare(conn->qp);
-	for (uint32_t i = 0; i < conn->receives && rc == 0; i++)
-		rc = receives_post(conn, &i, 1) ? 0 : conn->qp->post_recv_error;
-	return rc;
-}
-
-/* What the worker's refusal is to the caller. */
-static int
-refusal(enum rdmo_status status)
-{
-	switch (status) {
-	case RDMO_STATUS_OK: return 0;
-	case RDMO_STATUS_KEY: return -EACCES;
-	case RDMO_STATUS_FULL: return -ENOSPC;
-	case RDMO_STATUS_RIGHTS: return -EBUSY;
-	default:
-		RDMO_LOG(ERR, "the worker refuses a connection: %s", rdmo_status_str(status));
-		return -EREMOTEIO;
-	}
-}
-
-static int
-hello(struct rdmo_conn *conn, const struct rdmo_connect_attr *attr, uint32_t timeout_ms)
-{
-	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
-	struct rdmo_hello hello = {
-		.producer = rte_cpu_to_le_32(attr->is_producer ? attr->producer : RDMO_NO_PRODUCER),
-	};
-	struct rdmo_notification notification;
-	struct rdmo_stream stream;
-	struct rdmo_addr own;
-	int rc;
-
-	memcpy(hello.secret, attr->secret, sizeof(hello.secret));
-	rc = rdmo_end_tell(conn->qp->context, conn->gid_index, conn->qp->qp_num, conn->receives,
-			   conn->receive_bytes, &own);
-	if (rc == 0)
-		rc = rdmo_socket_ask(conn->fd, cmd, rdmo_hello_write(cmd, 1, &hello, &own), &stream,
-				     &notification, timeout_ms);
-	if (rc == 0)
-		rc = refusal(notification.status);
-	if (rc != 0)
-		return rc;
-	conn->session = notification.number;
-	conn->next_seq = conn->first_seq = notification.first_seq;
-	conn->may_send = rte_le_to_cpu_32(notification.addr->credits);
-	/* What it receives may be more than there are buffers for here. */
-	if (rte_le_to_cpu_32(notification.addr->receive_bytes) < conn->send_bytes)
-		conn->send_bytes =
-			rte_le_to_cpu_32(notification.addr->receive_bytes) & ~UINT32_C(7);
-	return rdmo_end_connect(conn->qp, conn->gid_index, &own, notification.addr);
-}
-
-static void
-conn_free(struct rdmo_conn *conn)
-{
-	if (conn->qp != NULL)
-		rdmapmd_qp_destroy(conn->qp);
-	if (conn->cq != NULL)
-		rdmapmd_cq_destroy(conn->cq);
-	if (conn->mr != NULL)
-		rdmapmd_mr_dereg(conn->mr);
-	if (conn->fd >= 0)
-		close(conn->fd);
-	rte_free(conn->memory);
-	free(conn->places);
-	free(conn);
-}
-
-static bool
-attr_is_good(const struct rdmo_conn *conn)
-{
-	const uint32_t most = conn->is_producer ? RDMO_LOG_WINDOW : 32768;
-
-	return conn->depth >= 2 && conn->depth <= most && rte_is_power_of_2(conn->depth) &&
-	       rdmo_end_may_be(conn->gid_index, conn->receives, conn->receive_bytes);
-}
-
-int
-rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct rdmo_conn **conn)
-{
-	struct rdmo_conn *made;
-	uint32_t timeout_ms;
-	int rc = -EINVAL;
-
-	if (pd == NULL || attr == NULL || attr->secret == NULL || conn == NULL)
-		return -EINVAL;
-	made = calloc(1, sizeof(*made));
-	if (made == NULL)
-		return -ENOMEM;
-	made->fd = -1;
-	made->depth = OR(attr->depth, RDMO_LOG_WINDOW);
-	made->is_producer = attr->is_producer;
-	made->receives = made->granted = made->told = OR(attr->receives, 16);
-	made->receive_bytes = made->send_bytes = OR(attr->receive_bytes, 4096);
-	made->gid_index = attr->gid_index;
-	made->reading = NONE;
-	timeout_ms = OR(attr->timeout_ms, 5000);
-	if (attr_is_good(made) && (!attr->is_producer || attr->producer < RDMO_LOG_PRODUCERS_MAX))
-		rc = queues_open(made, pd);
-	if (rc == 0) {
-		made->fd = rdmo_socket_connect(attr->address != NULL ? attr->address : RDMO_ADDRESS,
-					       timeout_ms);
-		rc = made->fd < 0 ? made->fd : hello(made, attr, timeout_ms);
-	}
-	if (rc != 0) {
-		conn_free(made);
-		return rc;
-	}
-	*conn = made;
-	return 0;
-}
-
-void
-rdmo_disconnect(struct rdmo_conn *conn)
-{
-	if (conn != NULL)
-		conn_free(conn);
-}
-
-uint64_t
-rdmo_conn_seq(const struct rdmo_conn *conn)
-{
-	return conn->next_seq;
-}
-
-int
-rdmo_conn_error(const struct rdmo_conn *conn)
-{
-	return conn->error;
-}
-
-enum rdmo_reason
-rdmo_conn_reason(const struct rdmo_conn *conn)
-{
-	return conn->reason;
-}
-
 /* ---- Post ---- */
-
-/* May one more message be sent? `kept`: credits that must be left then. */
-static bool
-message_is_possible(const struct rdmo_conn *conn, uint32_t kept)
-{
-	return conn->sent - conn->completed < SENDS &&
-	       (int32_t)(conn->may_send - conn->sent) > (int32_t)kept;
-}
-
-static void
-message_begin(struct rdmo_conn *conn, struct rdmo_writer *writer)
-{
-	rdmo_writer_begin(writer, send_at(conn, conn->sent % SENDS), conn->send_bytes,
-			  RDMO_MSG_REQUESTS, conn->session, conn->next_seq);
-}
-
-static bool
-message_post(struct rdmo_conn *conn, struct rdmo_writer *writer)
-{
-	const struct rdmapmd_sge sge = {
-		.addr = (uintptr_t)writer->msg,
-		.length = rdmo_writer_end(writer, conn->granted),
-		.lkey = conn->mr->lkey,
-	};
-	const uint32_t number = conn->sent + 1;
-	const struct rdmapmd_send_wr wr = {
-		.wr_id = SEND | number,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = RDMAPMD_WR_SEND,
-		.send_flags = number % SIGNAL == 0 ? RDMAPMD_SEND_SIGNALED : 0,
-	};
-
-	if (rdmapmd_post_send(conn->qp, &wr, 1) != 1) {
-		conn->is_over = true;
-		return false;
-	}
-	conn->sent = number;
-	conn->told = conn->granted;
-	return true;
-}
 
 /* False: there is no room. */
 static inline bool
@@ -386,10 +225,10 @@ places_end(const struct rdmo_conn *conn)
 	return conn->first_seq + conn->depth;
 }
 
-static struct place
+static struct rdmo_conn_place
 place_of(const struct rdmo_op *op)
 {
-	return (struct place){
+	return (struct rdmo_conn_place){
 		.user_data = op->user_data,
 		.length = op->length,
 		.kind = kind_of(op) & ~KIND_FLAG(RDMO_FLAG_FENCE),
@@ -405,7 +244,7 @@ appends_write(struct rdmo_conn *conn, struct rdmo_writer *writer, const struct r
 	const uint32_t left = (uint32_t)(places_end(conn) - conn->next_seq);
 	const struct rdmo_op *op, *end;
 	struct rdmo_writer w = *writer; /* in registers, as it is nobody else's */
-	struct place *place;
+	struct rdmo_conn_place *place;
 
 	/* Those from the array's beginning on are the next run's. */
 	end = ops + RTE_MIN(n, RTE_MIN(left - (left > 0), conn->depth - first));
@@ -427,11 +266,10 @@ post_message(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n)
 	uint32_t taken = 0;
 	bool is_silent;
 
-	if (!message_is_possible(conn, 1)) {
+	if (!message_begin(conn, &writer)) {
 		conn->error = -EAGAIN;
 		return 0;
 	}
-	message_begin(conn, &writer);
 	for (;;) {
 		taken += appends_write(conn, &writer, ops + taken, n - taken);
 		if (taken == n)
@@ -481,20 +319,15 @@ conn_end(struct rdmo_conn *conn, enum rdmo_reason reason)
 static void
 receive_free(struct rdmo_conn *conn)
 {
-	struct rdmo_writer writer;
-
 	conn->back[conn->back_count++] = conn->reading;
 	conn->reading = NONE;
 	if (conn->back_count < RTE_MIN((uint32_t)BACK, conn->receives / 4))
 		return;
-	if (!receives_post(conn, conn->back, conn->back_count))
+	if (!rdmo_conn_receives_post(conn, conn->back, conn->back_count))
 		conn->is_over = true;
 	conn->granted += conn->back_count;
 	conn->back_count = 0;
-	if (conn->granted - conn->told < conn->receives / 2 || !message_is_possible(conn, 0))
-		return;
-	message_begin(conn, &writer);
-	message_post(conn, &writer);
+	credits_tell(conn);
 }
 
 /* The next message of answers, if one has come. */
@@ -505,7 +338,8 @@ message_open(struct rdmo_conn *conn)
 	const uint32_t bytes = conn->lengths[conn->waiting_at++];
 	enum rdmo_reason reason;
 
-	reason = rdmo_answers_open(&conn->reader, receive_at(conn, receive), bytes, conn->session);
+	reason = rdmo_answers_open(&conn->reader, rdmo_conn_receive_at(conn, receive), bytes,
+				   conn->session);
 	if (reason != RDMO_REASON_NONE || conn->reader.closed_by != RDMO_REASON_NONE) {
 		conn_end(conn, reason != RDMO_REASON_NONE
 				       ? reason
@@ -535,7 +369,7 @@ answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 	const uint64_t seq = answer.seq + conn->answered;
 	const uint32_t first = seq & (conn->depth - 1);
 	const uint32_t length_mask = answer.status == RDMO_STATUS_OK ? UINT32_MAX : 0;
-	const struct place *place = &conn->places[first];
+	const struct rdmo_conn_place *place = &conn->places[first];
 	uint32_t count;
 
 	silent_pass(conn, seq);
@@ -592,6 +426,7 @@ completions(struct rdmo_conn *conn)
 			conn->is_over = true;
 		} else if ((wc[i].wr_id & SEND) != 0) {
 			conn->completed = (uint32_t)wc[i].wr_id;
+			credits_tell(conn);
 		} else {
 			conn->waiting[conn->waiting_count] = (uint32_t)wc[i].wr_id;
 			conn->lengths[conn->waiting_count++] = wc[i].byte_len;
@@ -599,13 +434,13 @@ completions(struct rdmo_conn *conn)
 	}
 }
 
-/* Nobody will answer these any more. */
+/* Nobody will answer those that are lost. */
 static uint32_t
 unknown_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 {
 	uint32_t count = 0;
 
-	for (; count < n && conn->first_seq < conn->next_seq; conn->first_seq++)
+	for (; count < n && conn->first_seq < conn->lost_seq; conn->first_seq++)
 		done[count++] = (struct rdmo_completion){
 			.user_data = conn->places[conn->first_seq & (conn->depth - 1)].user_data,
 			.status = RDMO_STATUS_UNKNOWN,
@@ -634,8 +469,9 @@ stream_look(struct rdmo_conn *conn)
 uint32_t
 rdmo_poll(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 {
-	uint32_t count = 0;
+	uint32_t count = unknown_take(conn, done, n);
 
+	rdmo_conn_send_again(conn);
 	while (count < n && !conn->is_over) {
 		if (conn->reading != NONE) {
 			count += answers_take(conn, done + count, n - count);
@@ -650,7 +486,10 @@ rdmo_poll(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 		conn->idle_since = 0;
 		message_open(conn);
 	}
-	if (conn->is_over)
+	/* A producer's may be known later. */
+	if (conn->is_over && !conn->is_producer) {
+		conn->lost_seq = conn->next_seq;
 		count += unknown_take(conn, done + count, n - count);
+	}
 	return count;
 }

@@ -187,6 +187,22 @@ rdmo_writer_flushed(struct rdmo_writer *w, enum rdmo_status status, uint64_t seq
 }
 
 void
+rdmo_requests_drop(struct rdmo_msg *msg, uint32_t count)
+{
+	uint8_t *const first = (uint8_t *)(msg + 1), *at = first;
+	const uint32_t length = rte_le_to_cpu_32(msg->length);
+	uint32_t left;
+
+	for (uint32_t i = 0; i < count; i++)
+		at += rdmo_frame_bytes(rte_le_to_cpu_32(((struct rdmo_frame *)at)->length));
+	left = length - (uint32_t)(at - first);
+	memmove(first, at, left);
+	msg->length = rte_cpu_to_le_32(left);
+	msg->count = rte_cpu_to_le_16((uint16_t)(rte_le_to_cpu_16(msg->count) - count));
+	msg->seq = rte_cpu_to_le_64(rte_le_to_cpu_64(msg->seq) + count);
+}
+
+void
 rdmo_close_write(void *buffer, uint64_t session, enum rdmo_reason reason)
 {
 	struct rdmo_writer w;

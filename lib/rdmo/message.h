@@ -149,6 +149,9 @@ bool rdmo_writer_flushed(struct rdmo_writer *w, enum rdmo_status status, uint64_
 /* End the message. Returns its bytes, to be sent in one SEND. `credits`: struct rdmo_msg's. */
 uint32_t rdmo_writer_end(struct rdmo_writer *w, uint32_t credits);
 
+/* Forget the first `count` operations of a message that was written; it has more. It begins with the next one. */
+void rdmo_requests_drop(struct rdmo_msg *msg, uint32_t count);
+
 /* Bytes of the message that closes a connection. */
 #define RDMO_CLOSE_BYTES (sizeof(struct rdmo_msg) + sizeof(struct rdmo_close))
 

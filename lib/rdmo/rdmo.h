@@ -195,6 +195,19 @@ __rte_experimental void rdmo_target_close(struct rdmo_target *target);
 __rte_experimental int rdmo_rq_create(struct rdmo_target *target, uint8_t *secret, uint64_t *rq_id);
 
 /**
+ * Create a receive queue with a secret that initiators know already: of a former worker, so that they can connect again.
+ *
+ * Threads: as rdmo_target_open(). Blocks: likewise.
+ *
+ * @param target A target.
+ * @param secret RDMO_SECRET_BYTES, as rdmo_rq_create() gave them; of no receive queue that there is.
+ * @param rq_id  Out: its number.
+ * @return As rdmo_target_open().
+ */
+__rte_experimental int rdmo_rq_restore(struct rdmo_target *target, const uint8_t *secret,
+				       uint64_t *rq_id);
+
+/**
  * Destroy a receive queue: its initiators are disconnected, and nobody is let in by it any longer.
  *
  * Threads: as rdmo_target_open(). Blocks: likewise.
@@ -437,6 +450,21 @@ __rte_experimental int rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_con
 				    struct rdmo_conn **conn);
 
 /**
+ * Connect again, after a connection has ended, or end it and connect again. Operations that were not answered:
+ *
+ * - of a producer: those that append to logs are done once. What was done is answered with its position, the rest is done in order, also
+ *   by another worker to which the target has gone with its logs. Other operations end with RDMO_STATUS_UNKNOWN, and are not repeated;
+ * - of others: all end with RDMO_STATUS_UNKNOWN.
+ *
+ * Threads: as rdmo_post(). Blocks: as rdmo_connect().
+ *
+ * @param conn    A connection; it stays as it was if the call fails, and has ended.
+ * @param address Where the worker is now; NULL: where it was.
+ * @return As rdmo_connect(); -EMSGSIZE the worker receives no messages of the length of those that are to be sent again.
+ */
+__rte_experimental int rdmo_reconnect(struct rdmo_conn *conn, const char *address);
+
+/**
  * The number of the next operation that is posted. They count from 1. A producer that connects anew goes on behind the last record that
  * it has in any log which its secret opens: so it learns how far it has come.
  *
@@ -476,7 +504,8 @@ __rte_experimental uint32_t rdmo_post(struct rdmo_conn *conn, const struct rdmo_
 
 /**
  * Poll for operations that were answered, in the order of posting. When the connection has ended, all that were not answered
- * complete with RDMO_STATUS_UNKNOWN. Operations that are SILENT do not complete, but then.
+ * complete with RDMO_STATUS_UNKNOWN; those of a producer do not, as rdmo_reconnect() may get their answers: rdmo_conn_error() is
+ * -ENOTCONN then. Operations that are SILENT do not complete, but with RDMO_STATUS_UNKNOWN.
  *
  * Threads: one at a time, as rdmo_post(). Blocks: never.
  *
@@ -489,12 +518,12 @@ __rte_experimental uint32_t rdmo_poll(struct rdmo_conn *conn, struct rdmo_comple
 				      uint32_t n);
 
 /**
- * Why the last call of rdmo_post() took fewer than it was given.
+ * Why the last call of rdmo_post() took fewer than it was given, or that the connection has ended.
  *
  * Threads: as rdmo_post(). Blocks: never.
  *
  * @param conn A connection.
- * @return -errno; 0 if it took all.
+ * @return -ENOTCONN when the connection has ended; else -errno; 0 if it took all.
  */
 __rte_experimental int rdmo_conn_error(const struct rdmo_conn *conn);
 

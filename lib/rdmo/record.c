@@ -202,7 +202,7 @@ rdmo_slot_find(const struct rdmo_log_slot *slot, const struct rdmo_log_view *log
 		return 0;
 	*position = found.position;
 	/* What the reader has released may be others' by now; the word is still its own. */
-	if (log->tail - found.position > log->capacity)
+	if (found.position < log->head || log->tail - found.position > log->capacity)
 		return 1;
 	return record_read(log, &found) == 1 && found.producer == producer && found.seq == seq
 		       ? 1

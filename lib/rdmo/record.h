@@ -61,6 +61,7 @@ struct rdmo_log_view {
 	const void *ring;
 	uint64_t capacity;
 	uint64_t tail; /* loaded with acquire: what is before it is there */
+	uint64_t head; /* what is before it may be written over already; 0: not known */
 };
 
 /*

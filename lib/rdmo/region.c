@@ -105,6 +105,7 @@ record_known(const struct rdmo_log_place *log, const struct rdmo_origin *origin,
 		.ring = log->bytes,
 		.capacity = log->ring.capacity,
 		.tail = log->ring.tail.published,
+		.head = log->ring.head,
 	};
 
 	switch (rdmo_slot_find(&log->slots[origin->producer], &view, origin->producer, origin->seq,

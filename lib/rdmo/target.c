@@ -102,21 +102,32 @@ rdmo_target_close(struct rdmo_target *target)
 int
 rdmo_rq_create(struct rdmo_target *target, uint8_t *secret, uint64_t *rq_id)
 {
-	struct rdmo_notification notification;
 	uint8_t drawn[RDMO_SECRET_BYTES];
+	int rc;
+
+	if (secret == NULL)
+		return -EINVAL;
+	rc = rdmo_random(drawn, sizeof(drawn));
+	if (rc == 0)
+		rc = rdmo_rq_restore(target, drawn, rq_id);
+	if (rc == 0)
+		memcpy(secret, drawn, sizeof(drawn));
+	return rc;
+}
+
+int
+rdmo_rq_restore(struct rdmo_target *target, const uint8_t *secret, uint64_t *rq_id)
+{
+	struct rdmo_notification notification;
 	int rc;
 
 	if (target == NULL || secret == NULL || rq_id == NULL)
 		return -EINVAL;
-	rc = rdmo_random(drawn, sizeof(drawn));
+	rc = ask(target, rdmo_rq_create_write(target->cmd, ++target->tag, NULL, secret),
+		 &notification);
 	if (rc == 0)
-		rc = ask(target, rdmo_rq_create_write(target->cmd, ++target->tag, NULL, drawn),
-			 &notification);
-	if (rc != 0)
-		return rc;
-	memcpy(secret, drawn, sizeof(drawn));
-	*rq_id = notification.number;
-	return 0;
+		*rq_id = notification.number;
+	return rc;
 }
 
 int

@@ -260,14 +260,16 @@ byte_of(uint32_t producer, uint64_t seq)
 	return (uint8_t)(producer * 83 + seq * 7);
 }
 
-/* As many as may be under way, in bursts. */
+/* A burst, if what is not read yet leaves room: the log has a third of it for each. */
 static void
-post_some(struct rdmo_conn *conn, uint32_t producer)
+post_some(struct rdmo_conn *conn, uint32_t producer, uint64_t seen)
 {
 	uint8_t payloads[BURST][64];
 	struct rdmo_op ops[BURST];
 	uint32_t n = 0;
 
+	if (rdmo_conn_seq(conn) - seen > CAPACITY / PRODUCERS / 96 - BURST - 1)
+		return;
 	for (; n < BURST && rdmo_conn_seq(conn) + n <= RECORDS; n++) {
 		const uint64_t seq = rdmo_conn_seq(conn) + n;
 
@@ -346,7 +348,6 @@ test_three_producers(void **state)
 {
 	uint64_t answered[PRODUCERS] = { 0 }, seen[PRODUCERS] = { 0 }, *found_at, read = 0;
 	struct rdmo_conn *conns[PRODUCERS];
-	uint32_t n;
 
 	(void)state;
 	positions_open(&found_at);
@@ -354,15 +355,10 @@ test_three_producers(void **state)
 		conns[p] = producer_of(p);
 	while (read < PRODUCERS * RECORDS || answered[0] + answered[1] + answered[2] < read) {
 		for (uint32_t p = 0; p < PRODUCERS; p++) {
-			/* The log has room for a third of it from each. */
-			if (rdmo_conn_seq(conns[p]) - answered[p] < CAPACITY / PRODUCERS / 96 / 2)
-				post_some(conns[p], p);
+			post_some(conns[p], p, seen[p]);
 			answered[p] = poll_some(conns[p], p, answered[p]);
 		}
-		do {
-			n = read_some(seen, found_at);
-			read += n;
-		} while (n == BURST);
+		read += read_some(seen, found_at);
 	}
 	for (uint32_t p = 0; p < PRODUCERS; p++)
 		rdmo_disconnect(conns[p]);
@@ -496,6 +492,258 @@ test_a_log_in_memory_of_its_own(void **state)
 	rdmo_disconnect(conn);
 }
 
+/* ---- Connecting again ---- */
+
+static void
+wait_for_tail(uint64_t position)
+{
+	struct rdmo_log_info info;
+
+	do {
+		usleep(100);
+		assert_int_equal(rdmo_log_query(the.log, &info), 0);
+	} while (info.tail < position);
+}
+
+/* All was done, and its answers are lost: none is done again. */
+static void
+test_answers_that_were_lost(void **state)
+{
+	struct rdmo_conn *conn = producer_of(1);
+	struct rdmo_completion done[BURST + 1];
+	struct rdmo_op ops[BURST];
+
+	(void)state;
+	for (uint32_t i = 0; i < BURST; i++)
+		ops[i] = record_of(i, "hello", 5);
+	rdmo_expect(conn, &ops[0], RDMO_STATUS_OK, 0);
+	rdmo_post_all(conn, ops, BURST);
+	wait_for_tail(64 * (BURST + 1));
+	assert_int_equal(rdmo_reconnect(conn, NULL), 0);
+	assert_int_equal(rdmo_conn_seq(conn), BURST + 2);
+	rdmo_wait(conn, done, BURST);
+	for (uint32_t i = 0; i < BURST; i++) {
+		assert_int_equal(done[i].user_data, i);
+		assert_int_equal(done[i].status, RDMO_STATUS_OK);
+		assert_int_equal(done[i].value, 64 * (i + 1));
+		assert_int_equal(done[i].length, 5);
+	}
+	rdmo_expect(conn, &ops[0], RDMO_STATUS_OK, 64 * (BURST + 1));
+	for (uint32_t i = 0; i < BURST + 2; i++)
+		expect_record(1, i + 1, "hello");
+	assert_int_equal(rdmo_poll(conn, done, 1), 0);
+	rdmo_disconnect(conn);
+}
+
+/* Some answers of a message have been taken, others not. */
+static void
+test_a_message_that_is_answered_in_part(void **state)
+{
+	struct rdmo_conn *conn = producer_of(1);
+	struct rdmo_completion done[BURST];
+	struct rdmo_op ops[BURST];
+
+	(void)state;
+	for (uint32_t i = 0; i < BURST; i++)
+		ops[i] = record_of(i, "hello", 5);
+	rdmo_post_all(conn, ops, BURST);
+	rdmo_wait(conn, done, 10);
+	assert_int_equal(rdmo_reconnect(conn, NULL), 0);
+	rdmo_wait(conn, done + 10, BURST - 10);
+	for (uint32_t i = 0; i < BURST; i++) {
+		assert_int_equal(done[i].user_data, i);
+		assert_int_equal(done[i].value, 64 * i);
+		expect_record(1, i + 1, "hello");
+	}
+	wait_for_tail(64 * BURST);
+	assert_int_equal(rdmo_poll(conn, done, 1), 0);
+	rdmo_disconnect(conn);
+}
+
+/* What is no append to a log was done, and is not done again. */
+static void
+test_others_than_records_end_with_unknown(void **state)
+{
+	struct rdmo_conn *conn = producer_of(1);
+	const struct rdmo_op ops[] = {
+		rdmo_append_of(1, "queue", 5),
+		record_of(2, "hello", 5),
+		rdmo_flush_of(3, 0),
+		record_of(4, "world", 5),
+	};
+	struct rdmo_completion done[RTE_DIM(ops)];
+
+	(void)state;
+	rdmo_post_all(conn, ops, RTE_DIM(ops));
+	wait_for_tail(128);
+	assert_int_equal(rdmo_tail_of(), 5);
+	assert_int_equal(rdmo_reconnect(conn, NULL), 0);
+	rdmo_wait(conn, done, RTE_DIM(ops));
+	for (uint32_t i = 0; i < RTE_DIM(ops); i++) {
+		assert_int_equal(done[i].user_data, i + 1);
+		assert_int_equal(done[i].status, i % 2 == 0 ? RDMO_STATUS_UNKNOWN : RDMO_STATUS_OK);
+		assert_int_equal(done[i].value, i == 3 ? 64 : 0);
+	}
+	assert_int_equal(rdmo_tail_of(), 5);
+	rdmo_expect(conn, &ops[0], RDMO_STATUS_OK, (uintptr_t)world.queue + 5);
+	rdmo_disconnect(conn);
+}
+
+static void
+test_silent_records_are_done_once(void **state)
+{
+	struct rdmo_conn *conn = producer_of(1);
+	struct rdmo_op ops[4] = { record_of(1, "one", 3), record_of(2, "two", 3),
+				  record_of(3, "three", 5), record_of(4, "four", 4) };
+	struct rdmo_completion done;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		ops[i].flags = RDMO_FLAG_SILENT;
+	rdmo_post_all(conn, ops, 3);
+	wait_for_tail(192);
+	assert_int_equal(rdmo_reconnect(conn, NULL), 0);
+	rdmo_post_all(conn, ops + 3, 1);
+	rdmo_wait(conn, &done, 1);
+	assert_int_equal(done.user_data, 4);
+	assert_int_equal(done.value, 192);
+	expect_record(1, 1, "one");
+	expect_record(1, 2, "two");
+	expect_record(1, 3, "three");
+	expect_record(1, 4, "four");
+	rdmo_disconnect(conn);
+}
+
+/* Nobody repeats anything for who is no producer. */
+static void
+test_a_connection_without_records_goes_on(void **state)
+{
+	const struct rdmo_op op = rdmo_append_of(1, "abc", 3);
+	struct rdmo_completion done;
+
+	(void)state;
+	rdmo_post_all(world.conn, &op, 1);
+	assert_int_equal(rdmo_reconnect(world.conn, NULL), 0);
+	rdmo_wait(world.conn, &done, 1);
+	assert_int_equal(done.user_data, 1);
+	assert_int_equal(done.status, RDMO_STATUS_UNKNOWN);
+	assert_int_equal(rdmo_conn_seq(world.conn), 2);
+	assert_in_range(rdmo_tail_of(), 0, 3);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(rdmo_do(world.conn, &op).status, RDMO_STATUS_OK);
+}
+
+/* Until the initiator sees that it has ended. */
+static void
+wait_until_over(struct rdmo_conn *conn)
+{
+	struct rdmo_completion done;
+
+	while (rdmo_conn_error(conn) != -ENOTCONN) {
+		assert_int_equal(rdmo_poll(conn, &done, 1), 0);
+		usleep(1000);
+	}
+}
+
+static void
+test_who_is_not_let_in_may_try_again(void **state)
+{
+	struct rdmo_conn *conn = producer_of(1);
+	const struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_completion done;
+
+	(void)state;
+	assert_int_equal(rdmo_rq_destroy(world.target, world.rq_id), 0);
+	rdmo_post(conn, &op, 1);
+	wait_until_over(conn);
+	assert_int_equal(rdmo_conn_seq(conn), 2);
+	assert_int_equal(rdmo_reconnect(conn, NULL), -EACCES);
+	assert_int_equal(rdmo_reconnect(conn, "127.0.0.1:1"), -ECONNREFUSED);
+	assert_int_equal(rdmo_conn_error(conn), -ENOTCONN);
+	assert_int_equal(rdmo_poll(conn, &done, 1), 0);
+	assert_int_equal(rdmo_post(conn, &op, 1), 0);
+	assert_int_equal(rdmo_rq_restore(world.target, world.secret, &world.rq_id), 0);
+	assert_int_equal(rdmo_reconnect(conn, rdmo_worker_address(world.worker)), 0);
+	rdmo_wait(conn, &done, 1);
+	assert_int_equal(done.status, RDMO_STATUS_OK);
+	expect_record(1, 1, "hello");
+	rdmo_disconnect(conn);
+}
+
+/* The worker goes, with operations under way, and another one comes, elsewhere. */
+static void
+worker_again(void)
+{
+	static const struct rdmo_worker_attr plain = { .receives = 64, .max_regions = 16 };
+
+	assert_int_equal(rdmo_rq_destroy(world.target, world.rq_id), 0);
+	rdmo_log_destroy(the.log);
+	rdmo_target_close(world.target);
+	rdmo_worker_end();
+	rdmo_worker_start(&plain);
+	assert_int_equal(rdmo_target_open(world.worker, RDMO_ID, &world.target), 0);
+	log_start(CAPACITY);
+	assert_int_equal(rdmo_rq_restore(world.target, world.secret, &world.rq_id), 0);
+}
+
+/* Connections are made again at any moment, and workers go: each record is there once, whole and in order. */
+static void
+many_ends(uint32_t workers)
+{
+	uint64_t answered[PRODUCERS] = { 0 }, seen[PRODUCERS] = { 0 }, *found_at, random = 42;
+	struct rdmo_conn *conns[PRODUCERS];
+	uint32_t read = 0, again = 0;
+
+	positions_open(&found_at);
+	for (uint32_t p = 0; p < PRODUCERS; p++)
+		conns[p] = producer_of(p);
+	for (uint32_t i = 0; answered[0] + answered[1] + answered[2] < PRODUCERS * RECORDS; i++) {
+		const uint32_t p = i % PRODUCERS;
+
+		post_some(conns[p], p, seen[p]);
+		if (workers > 0 && i % 500 == 499 && again < workers) {
+			worker_again();
+			for (uint32_t k = 0; k < PRODUCERS; k++)
+				assert_int_equal(
+					rdmo_reconnect(conns[k], rdmo_worker_address(world.worker)),
+					0);
+			again++;
+		} else if (workers == 0 && e2e_random(&random) % 64 == 0) {
+			assert_int_equal(rdmo_reconnect(conns[p], NULL), 0);
+			again++;
+		}
+		answered[p] = poll_some(conns[p], p, answered[p]);
+		read += read_some(seen, found_at);
+	}
+	while (read < PRODUCERS * RECORDS)
+		read += read_some(seen, found_at);
+	assert_int_equal(read_some(seen, found_at), 0);
+	assert_true(again > workers / 2);
+	if (workers > 0)
+		assert_int_equal(the.info.epoch, again + 1);
+	for (uint32_t p = 0; p < PRODUCERS; p++)
+		rdmo_disconnect(conns[p]);
+	positions_close(found_at);
+}
+
+static void
+test_connections_are_made_again(void **state)
+{
+	(void)state;
+	rdmo_disconnect(world.conn);
+	world.conn = NULL;
+	many_ends(0);
+}
+
+static void
+test_workers_come_and_go(void **state)
+{
+	(void)state;
+	rdmo_disconnect(world.conn);
+	world.conn = NULL;
+	many_ends(5);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, log_open, log_close)
 
 /* Arguments: as rdmo_test.c's. */
@@ -512,6 +760,14 @@ main(int argc, char **argv)
 		TEST(test_a_producer_that_comes_again_learns_its_next_number),
 		TEST(test_a_log_is_taken_up),
 		TEST(test_a_log_in_memory_of_its_own),
+		TEST(test_answers_that_were_lost),
+		TEST(test_a_message_that_is_answered_in_part),
+		TEST(test_others_than_records_end_with_unknown),
+		TEST(test_silent_records_are_done_once),
+		TEST(test_a_connection_without_records_goes_on),
+		TEST(test_who_is_not_let_in_may_try_again),
+		TEST(test_connections_are_made_again),
+		TEST(test_workers_come_and_go),
 	};
 	int rc;
 

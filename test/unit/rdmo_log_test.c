@@ -448,6 +448,26 @@ test_what_is_too_old_or_damaged_is_not_known(void **state)
 	expect(0, RDMO_STATUS_UNKNOWN, 0);
 }
 
+/* Its place is another's that is not published yet. */
+static void
+test_what_is_written_over_is_still_known(void **state)
+{
+	const struct rdmo_origin origin = { .producer = 1, .seq = 1 };
+	uint64_t position = 1;
+
+	(void)state;
+	append(CAPACITY / 2 - 32);
+	append(CAPACITY / 2 - 32);
+	settle();
+	release(CAPACITY / 2);
+	flow.producer = 0;
+	append(CAPACITY / 2 - 32);
+	run();
+	assert_int_equal(rdmo_region_append_log(&table[0], &origin, "", 0, &position),
+			 RDMO_STATUS_OK);
+	assert_int_equal(position, 0);
+}
+
 /* Operations that were none of this log's do not hide behind the words of a window before. */
 static void
 test_gaps_in_the_numbers(void **state)
@@ -549,6 +569,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_what_is_sent_again_is_done_once),
 	TEST(test_what_is_no_append_to_a_log_is_not_done_again),
 	TEST(test_what_is_too_old_or_damaged_is_not_known),
+	TEST(test_what_is_written_over_is_still_known),
 	TEST(test_gaps_in_the_numbers),
 	TEST(test_the_next_worker_goes_on),
 	TEST(test_a_producer_whose_records_were_all_lost),

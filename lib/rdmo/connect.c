@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* An initiator's connection: made, ended, and made again. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include <rdmapmd.h>
+
+#include "conn.h"
+#include "control.h"
+#include "end.h"
+#include "log.h"
+#include "socket.h"
+
+#define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
+
+#define SENDS 16 /* messages of operations that were not sent yet, at most */
+#define SPARE 8	 /* of a producer: answered, and not yet known to have been sent */
+
+static_assert(RDMO_LOG_WINDOW + SPARE <= RDMO_OUTBOX_MAX, "buffers of a producer");
+
+/* ---- Memory ---- */
+
+/* A producer keeps its messages until they are answered: one for each operation at worst. */
+static uint32_t
+sends_of(const struct rdmo_conn *conn)
+{
+	return conn->is_producer ? conn->depth + SPARE : SENDS;
+}
+
+static int
+memory_open(struct rdmo_conn *conn)
+{
+	const size_t received = (size_t)conn->receives * conn->receive_bytes;
+	const size_t sent = (size_t)sends_of(conn) * conn->receive_bytes;
+	const size_t bytes = received + sent + RDMO_CONN_CREDITS * sizeof(struct rdmo_msg);
+
+	conn->places = calloc(conn->depth, sizeof(*conn->places));
+	conn->memory = rte_zmalloc("rdmo", bytes, 4096);
+	if (conn->places == NULL || conn->memory == NULL)
+		return -ENOMEM;
+	conn->credit_memory = conn->memory + received + sent;
+	rdmo_outbox_begin(&conn->outbox, conn->memory + received, sends_of(conn),
+			  conn->receive_bytes, conn->is_producer);
+	return rdmapmd_mr_reg(conn->pd, conn->memory, bytes, RDMAPMD_ACCESS_LOCAL_WRITE, &conn->mr);
+}
+
+/* ---- Queues and stream ---- */
+
+static int
+queues_open(struct rdmo_conn *conn)
+{
+	const uint32_t sends = sends_of(conn) + RDMO_CONN_CREDITS;
+	const struct rdmapmd_cq_init_attr cq = { .cqe = conn->receives + sends };
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = sends,
+			 .max_recv_wr = conn->receives,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	int rc;
+
+	rc = rdmapmd_cq_create(conn->pd->context, &cq, &conn->cq);
+	attr.send_cq = attr.recv_cq = conn->cq;
+	if (rc == 0)
+		rc = rdmapmd_qp_create(conn->pd, &attr, &conn->qp);
+	if (rc == 0)
+		rc = rdmo_end_prepare(conn->qp);
+	for (uint32_t i = 0; i < conn->receives && rc == 0; i++)
+		rc = rdmo_conn_receives_post(conn, &i, 1) ? 0 : conn->qp->post_recv_error;
+	return rc;
+}
+
+static void
+queues_close(struct rdmo_conn *conn)
+{
+	if (conn->qp != NULL)
+		rdmapmd_qp_destroy(conn->qp);
+	if (conn->cq != NULL)
+		rdmapmd_cq_destroy(conn->cq);
+	if (conn->fd >= 0)
+		close(conn->fd);
+	conn->qp = NULL;
+	conn->cq = NULL;
+	conn->fd = -1;
+}
+
+/* What the worker's refusal is to the caller. */
+static int
+refusal(enum rdmo_status status)
+{
+	switch (status) {
+	case RDMO_STATUS_OK: return 0;
+	case RDMO_STATUS_KEY: return -EACCES;
+	case RDMO_STATUS_FULL: return -ENOSPC;
+	case RDMO_STATUS_RIGHTS: return -EBUSY;
+	default:
+		RDMO_LOG(ERR, "the worker refuses a connection: %s", rdmo_status_str(status));
+		return -EREMOTEIO;
+	}
+}
+
+/* The first operation that it will send: what is not answered, if it is sent again. */
+static uint64_t
+first_seq_of(const struct rdmo_conn *conn)
+{
+	return conn->is_producer ? conn->first_seq : conn->next_seq;
+}
+
+/* What the worker has told of its end. */
+static int
+welcome(struct rdmo_conn *conn, const struct rdmo_addr *own, const struct rdmo_notification *told)
+{
+	const uint32_t theirs = rte_le_to_cpu_32(told->addr->receive_bytes);
+
+	conn->session = told->number;
+	conn->may_send = rte_le_to_cpu_32(told->addr->credits);
+	if (conn->next_seq == 0)
+		conn->next_seq = conn->first_seq = told->first_seq;
+	else if (told->first_seq != first_seq_of(conn))
+		return -EPROTO;
+	/* What it receives may be more than there are buffers for here; but what was written once is sent as it is. */
+	if (theirs < conn->outbox.bytes && rdmo_outbox_next(&conn->outbox) != NULL)
+		return -EMSGSIZE;
+	if (theirs < conn->outbox.bytes)
+		rdmo_outbox_begin(&conn->outbox, conn->outbox.memory, conn->outbox.buffers,
+				  theirs & ~UINT32_C(7), conn->outbox.keeps);
+	return rdmo_end_connect(conn->qp, conn->gid_index, own, told->addr);
+}
+
+static int
+hello(struct rdmo_conn *conn)
+{
+	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
+	struct rdmo_hello hello = {
+		.producer = rte_cpu_to_le_32(conn->is_producer ? conn->producer : RDMO_NO_PRODUCER),
+		.first_seq = rte_cpu_to_le_64(first_seq_of(conn)),
+		.next_seq = rte_cpu_to_le_64(conn->next_seq),
+	};
+	struct rdmo_notification told;
+	struct rdmo_stream stream;
+	struct rdmo_addr own;
+	int rc;
+
+	memcpy(hello.secret, conn->secret, sizeof(hello.secret));
+	rc = rdmo_end_tell(conn->qp->context, conn->gid_index, conn->qp->qp_num, conn->receives,
+			   conn->receive_bytes, &own);
+	if (rc == 0)
+		rc = rdmo_socket_ask(conn->fd, cmd, rdmo_hello_write(cmd, 1, &hello, &own), &stream,
+				     &told, conn->timeout_ms);
+	if (rc == 0)
+		rc = refusal(told.status);
+	return rc == 0 ? welcome(conn, &own, &told) : rc;
+}
+
+/* From queues that are not there, to RTS. On error all is closed again. */
+static int
+conn_open(struct rdmo_conn *conn)
+{
+	int rc;
+
+	conn->sent = conn->may_send = conn->completed = 0;
+	conn->credit_count = conn->back_count = 0;
+	memset(conn->credit_sent, 0, sizeof(conn->credit_sent));
+	conn->granted = conn->told = conn->receives;
+	conn->reading = RDMO_CONN_NONE;
+	conn->waiting_at = conn->waiting_count = 0;
+	conn->idle_since = 0;
+	rc = queues_open(conn);
+	if (rc == 0) {
+		conn->fd = rdmo_socket_connect(conn->address, conn->timeout_ms);
+		rc = conn->fd < 0 ? conn->fd : hello(conn);
+	}
+	if (rc == 0) {
+		conn->reason = RDMO_REASON_NONE;
+		conn->is_over = false;
+		return 0;
+	}
+	queues_close(conn);
+	return rc;
+}
+
+/* ---- API ---- */
+
+static void
+conn_free(struct rdmo_conn *conn)
+{
+	queues_close(conn);
+	if (conn->mr != NULL)
+		rdmapmd_mr_dereg(conn->mr);
+	rte_free(conn->memory);
+	free(conn->places);
+	free(conn->address);
+	free(conn);
+}
+
+static bool
+conn_may_be(const struct rdmo_conn *conn)
+{
+	const uint32_t most = conn->is_producer ? RDMO_LOG_WINDOW : 32768;
+
+	return conn->depth >= 2 && conn->depth <= most && rte_is_power_of_2(conn->depth) &&
+	       (!conn->is_producer || conn->producer < RDMO_LOG_PRODUCERS_MAX) &&
+	       rdmo_end_may_be(conn->gid_index, conn->receives, conn->receive_bytes);
+}
+
+int
+rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct rdmo_conn **conn)
+{
+	struct rdmo_conn *made;
+	int rc = -EINVAL;
+
+	if (pd == NULL || attr == NULL || attr->secret == NULL || conn == NULL)
+		return -EINVAL;
+	made = calloc(1, sizeof(*made));
+	if (made == NULL)
+		return -ENOMEM;
+	made->fd = -1;
+	made->pd = pd;
+	made->address = strdup(attr->address != NULL ? attr->address : RDMO_ADDRESS);
+	memcpy(made->secret, attr->secret, sizeof(made->secret));
+	made->depth = OR(attr->depth, RDMO_LOG_WINDOW);
+	made->receives = OR(attr->receives, 16);
+	made->receive_bytes = OR(attr->receive_bytes, 4096);
+	made->gid_index = attr->gid_index;
+	made->timeout_ms = OR(attr->timeout_ms, 5000);
+	made->is_producer = attr->is_producer;
+	made->producer = attr->producer;
+	if (conn_may_be(made))
+		rc = made->address != NULL ? memory_open(made) : -ENOMEM;
+	if (rc == 0)
+		rc = conn_open(made);
+	if (rc != 0) {
+		conn_free(made);
+		return rc;
+	}
+	*conn = made;
+	return 0;
+}
+
+int
+rdmo_reconnect(struct rdmo_conn *conn, const char *address)
+{
+	char *copy = NULL;
+	int rc;
+
+	if (conn == NULL)
+		return -EINVAL;
+	if (address != NULL) {
+		copy = strdup(address);
+		if (copy == NULL)
+			return -ENOMEM;
+		free(conn->address);
+		conn->address = copy;
+	}
+	queues_close(conn);
+	conn->is_over = true;
+	if (!conn->is_producer)
+		conn->lost_seq = conn->next_seq;
+	rdmo_outbox_again(&conn->outbox, first_seq_of(conn));
+	rc = conn_open(conn);
+	if (rc == 0)
+		rdmo_conn_send_again(conn);
+	return rc;
+}
+
+void
+rdmo_disconnect(struct rdmo_conn *conn)
+{
+	if (conn != NULL)
+		conn_free(conn);
+}
