@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_malloc.h>
@@ -10,9 +9,9 @@
 #include <rdmapmd.h>
 
 #include "lane.h"
+#include "mail.h"
 
-#define BURST  32
-#define ASK_US 20 /* between two looks whether it is done */
+#define BURST 32
 
 /* ---- Open and close ---- */
 
@@ -89,25 +88,32 @@ receives_post(struct rdmo_lane *lane)
 
 int
 rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_lane_attr *attr,
-	       int ended_fd)
+	       const struct rdmo_lane_place *place)
 {
-	int rc;
+	int rc = 0;
 
 	*lane = (struct rdmo_lane){
 		.attr = *attr,
 		.peer_count = attr->receives / attr->credits,
-		.ended_fd = ended_fd,
+		.lanes = place->lanes,
+		.round.lane = place->index,
+		.ended_fd = place->ended_fd,
 	};
 	TAILQ_INIT(&lane->active);
-	rc = memory_open(lane, pd);
+	if (place->count > 1)
+		rc = rdmo_mail_open(&lane->mail, place->count * lane->peer_count);
+	if (rc == 0)
+		rc = memory_open(lane, pd);
 	if (rc == 0)
 		rc = queues_open(lane, pd);
 	if (rc != 0) {
 		rdmo_lane_close(lane);
 		return rc;
 	}
-	for (uint32_t i = 0; i < lane->peer_count; i++)
+	for (uint32_t i = 0; i < lane->peer_count; i++) {
+		lane->peers[i].home = lane;
 		lane->peers[i].slot = i;
+	}
 	for (uint32_t i = 0; i < attr->receives; i++)
 		rdmo_lane_give_back(lane, i);
 	receives_post(lane);
@@ -129,6 +135,7 @@ rdmo_lane_close(struct rdmo_lane *lane)
 		rdmo_map_close(&lane->by_qpn);
 	if (lane->regions.slots != NULL)
 		rdmo_map_close(&lane->regions);
+	rdmo_mail_close(lane->mail);
 	rte_free(lane->memory);
 	free(lane->peers);
 	free(lane->back);
@@ -186,13 +193,14 @@ peer_take(struct rdmo_lane *lane, struct rdmo_peer *peer)
 	return 0;
 }
 
-/* Its operations from now on. */
+/* Its operations from now on; also of one that is away: who takes the client's regions there sees this first. */
 static int
 client_lose(struct rdmo_lane *lane, uint64_t client)
 {
 	for (uint32_t i = 0; i < lane->peer_count; i++)
 		if (lane->peers[i].state != RDMO_PEER_FREE && lane->peers[i].flow.client == client)
-			lane->peers[i].flow.is_lost = true;
+			atomic_store_explicit(&lane->peers[i].flow.is_lost, true,
+					      memory_order_relaxed);
 	return 0;
 }
 
@@ -204,7 +212,11 @@ task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
 	switch (task->kind) {
 	case RDMO_TASK_PUT_REGION: return rdmo_map_put(&lane->regions, region->key, region);
 	case RDMO_TASK_TAKE_REGION:
-		return rdmo_map_take(&lane->regions, region->key) != NULL ? 0 : -ENOENT;
+		/* Of those that do not have it, another one's may have its key. */
+		if (rdmo_map_find(&lane->regions, region->key) != region)
+			return -ENOENT;
+		rdmo_map_take(&lane->regions, region->key);
+		return 0;
 	case RDMO_TASK_ADD_PEER: return peer_add(lane, task->object);
 	case RDMO_TASK_DROP_PEER: return peer_take(lane, task->object);
 	case RDMO_TASK_LOSE_CLIENT: return client_lose(lane, task->number);
@@ -216,13 +228,22 @@ task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
 	return -EINVAL;
 }
 
-/* Partner, of both: rdmo_lane_ask(). */
+/* What is not at home comes back by itself, and does not leave again before it has been looked for here. */
+static bool
+task_must_wait(const struct rdmo_task *task)
+{
+	const struct rdmo_peer *peer = task->object;
+
+	return task->kind == RDMO_TASK_DROP_PEER && peer->is_away;
+}
+
+/* Partners: rdmo_lane_ask(), rdmo_task_is_done(). */
 static void
 asked_run(struct rdmo_lane *lane)
 {
 	struct rdmo_task *task = atomic_load_explicit(&lane->asked, memory_order_acquire);
 
-	if (task == NULL)
+	if (task == NULL || task_must_wait(task))
 		return;
 	atomic_store_explicit(&lane->asked, NULL, memory_order_relaxed);
 	task->rc = task_run(lane, task);
@@ -230,21 +251,19 @@ asked_run(struct rdmo_lane *lane)
 	atomic_store_explicit(&task->is_done, true, memory_order_release);
 }
 
-int
-rdmo_lane_ask(struct rdmo_lane *lane, enum rdmo_task_kind kind, void *object, uint64_t number)
+void
+rdmo_lane_ask(struct rdmo_lane *lane, struct rdmo_task *task)
 {
-	struct rdmo_task task = { .kind = kind, .object = object, .number = number };
+	atomic_store_explicit(&lane->asked, task, memory_order_release);
+}
 
-	atomic_store_explicit(&lane->asked, &task, memory_order_release);
-	while (!atomic_load_explicit(&task.is_done, memory_order_acquire)) {
-		if (atomic_load_explicit(&lane->is_alone, memory_order_acquire)) {
-			asked_run(lane);
-			receives_post(lane);
-		} else {
-			usleep(ASK_US);
-		}
-	}
-	return task.rc;
+void
+rdmo_lane_idle(struct rdmo_lane *lane)
+{
+	if (lane->mail != NULL)
+		rdmo_peers_dismiss(lane);
+	asked_run(lane);
+	receives_post(lane);
 }
 
 uint32_t
@@ -252,6 +271,8 @@ rdmo_lane_poll(struct rdmo_lane *lane)
 {
 	uint32_t done = 0;
 
+	if (lane->mail != NULL)
+		rdmo_peers_arrive(lane);
 	asked_run(lane);
 	completions(lane);
 	if (!TAILQ_EMPTY(&lane->active))

@@ -2,8 +2,9 @@
 
 /*
  * What one lcore serves: a CQ, an SRQ and the memory behind it, the connections whose queue pairs use them, and the regions that
- * their operations name. Nobody else touches any of it while it is polled. Whoever makes and ends connections asks for one change at a
- * time, a task, and is woken when connections have ended by themselves (rdmo_peer_has_ended()).
+ * their operations name. Nobody else touches any of it while it is polled, but for connections that it hands over to another lane
+ * (peer.h). Whoever makes and ends connections asks for one change at a time, a task, and is woken when connections have ended by
+ * themselves (rdmo_peer_has_ended()).
  *
  *     CQ ---> inbox of its connection ---> round: execute, settle ---> answers ---> SEND
  *              (a receive of the SRQ)                                   (buffers of the connection's own)
@@ -32,16 +33,34 @@ struct rdmo_task {
 	atomic_bool is_done;
 };
 
-/* `ended_fd`: an eventfd. */
+/* What a lane is among those of its worker. */
+struct rdmo_lane_place {
+	struct rdmo_lane *lanes; /* all of them */
+	uint32_t index, count;
+	int ended_fd; /* an eventfd */
+};
+
 int rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_lane_attr *attr,
-		   int ended_fd);
+		   const struct rdmo_lane_place *place);
 /* No peers and no regions are left. */
 void rdmo_lane_close(struct rdmo_lane *lane);
 
 /* Threads: the lcore. Returns how many operations were executed. */
 uint32_t rdmo_lane_poll(struct rdmo_lane *lane);
 
-/* Ask for a change, and wait for it. Threads: one, not the lcore. */
-int rdmo_lane_ask(struct rdmo_lane *lane, enum rdmo_task_kind kind, void *object, uint64_t number);
+/*
+ * Ask for a change; it is done when rdmo_task_is_done(), and `task->rc` says how. A connection is dropped when it is at home. Threads:
+ * one, not the lcore.
+ */
+void rdmo_lane_ask(struct rdmo_lane *lane, struct rdmo_task *task);
+
+static inline bool
+rdmo_task_is_done(const struct rdmo_task *task)
+{
+	return atomic_load_explicit(&task->is_done, memory_order_acquire);
+}
+
+/* Do what is asked, and execute nothing, if no lcore polls it any more. */
+void rdmo_lane_idle(struct rdmo_lane *lane);
 
 #endif

@@ -7,16 +7,78 @@
 #include <rdmapmd.h>
 
 #include "log.h"
+#include "mail.h"
 #include "peer.h"
 #include "rdmo.h"
 
 /* Bytes of the longest answer to one operation. */
 #define ANSWER_BYTES ((uint32_t)(sizeof(struct rdmo_rsp_hdr) + sizeof(struct rdmo_flush_rsp)))
 
+/* Connections that are taken from the mail at once. */
+#define BURST 32
+
+/* ---- Messages that wait ---- */
+
+static void
+chain_add(const struct rdmo_peer *peer, struct rdmo_chain *chain, uint32_t receive)
+{
+	struct rdmo_inbox *inbox = peer->home->inbox;
+
+	inbox[receive].next = RDMO_LANE_NONE;
+	if (chain->first == RDMO_LANE_NONE)
+		chain->first = receive;
+	else
+		inbox[chain->last].next = receive;
+	chain->last = receive;
+}
+
+static uint32_t
+chain_take(const struct rdmo_peer *peer, struct rdmo_chain *chain)
+{
+	const uint32_t receive = chain->first;
+
+	chain->first = peer->home->inbox[receive].next;
+	return receive;
+}
+
+/* At home alone. Returns how many. */
+static uint32_t
+chain_give_back(struct rdmo_lane *lane, struct rdmo_peer *peer, struct rdmo_chain *chain)
+{
+	uint32_t count = 0;
+
+	for (; chain->first != RDMO_LANE_NONE; count++)
+		rdmo_lane_give_back(lane, chain_take(peer, chain));
+	return count;
+}
+
+/* All that has come while the connection was away waits as well. */
+static void
+chain_append_late(struct rdmo_peer *peer)
+{
+	if (peer->late.first == RDMO_LANE_NONE)
+		return;
+	if (peer->waiting.first == RDMO_LANE_NONE)
+		peer->waiting.first = peer->late.first;
+	else
+		peer->home->inbox[peer->waiting.last].next = peer->late.first;
+	peer->waiting.last = peer->late.last;
+	peer->late.first = RDMO_LANE_NONE;
+}
+
+void
+rdmo_peer_begin(struct rdmo_peer *peer)
+{
+	peer->waiting.first = peer->executed.first = peer->late.first = RDMO_LANE_NONE;
+	peer->elsewhere = RDMO_HERE;
+	peer->free_answers = (1 << RDMO_ANSWERS) - 1;
+	peer->next_seq = 1;
+}
+
 static void
 peer_activate(struct rdmo_lane *lane, struct rdmo_peer *peer)
 {
-	if (peer->is_active || peer->state != RDMO_PEER_OPEN)
+	if (peer->is_away || peer->is_active || peer->state != RDMO_PEER_OPEN)
 		return;
 	peer->is_active = true;
 	TAILQ_INSERT_TAIL(&lane->active, peer, next);
@@ -84,13 +146,14 @@ answer_post(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t bytes)
 void
 rdmo_peer_drop(struct rdmo_lane *lane, struct rdmo_peer *peer)
 {
+	chain_give_back(lane, peer, &peer->late);
+	if (peer->is_away)
+		return; /* the rest when it comes back */
 	if (peer->is_active)
 		TAILQ_REMOVE(&lane->active, peer, next);
-	peer->is_active = false;
-	while (peer->first != RDMO_LANE_NONE) {
-		rdmo_lane_give_back(lane, peer->first);
-		peer->first = lane->inbox[peer->first].next;
-	}
+	peer->is_active = peer->is_read = false;
+	chain_give_back(lane, peer, &peer->executed);
+	chain_give_back(lane, peer, &peer->waiting);
 }
 
 void
@@ -111,21 +174,30 @@ rdmo_peer_lost(struct rdmo_lane *lane, struct rdmo_peer *peer)
 
 /* Say why, if the other end has a receive for it, and end. */
 static void
-peer_close(struct rdmo_lane *lane, struct rdmo_peer *peer, enum rdmo_reason reason)
+close_post(struct rdmo_lane *lane, struct rdmo_peer *peer)
 {
-	RDMO_LOG(NOTICE, "connection %#lx is closed: %s", (unsigned long)peer->session,
-		 rdmo_reason_str(reason));
-	rdmo_count(&lane->stats.closed, 1);
 	rdmo_peer_drop(lane, peer);
-	peer->state = RDMO_PEER_CLOSING;
 	if (!answer_is_possible(peer)) {
 		rdmo_peer_lost(lane, peer);
 		return;
 	}
 	answer_begin(lane, peer);
-	rdmo_close_write(peer->writer.msg, peer->session, reason);
+	rdmo_close_write(peer->writer.msg, peer->session, peer->reason);
 	if (!answer_post(lane, peer, RDMO_CLOSE_BYTES))
 		rdmo_peer_lost(lane, peer);
+}
+
+/* Of one that is away the answers go first, when it comes back. */
+static void
+peer_close(struct rdmo_lane *lane, struct rdmo_peer *peer, enum rdmo_reason reason)
+{
+	RDMO_LOG(NOTICE, "connection %#lx is closed: %s", (unsigned long)peer->session,
+		 rdmo_reason_str(reason));
+	rdmo_count(&lane->stats.closed, 1);
+	peer->state = RDMO_PEER_CLOSING;
+	peer->reason = reason;
+	if (!peer->is_away)
+		close_post(lane, peer);
 }
 
 /* ---- What comes ---- */
@@ -162,12 +234,7 @@ rdmo_peer_received(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t rece
 		peer_activate(lane, peer);
 		if (inbox->reader.left > 0) {
 			rdmo_count(&lane->stats.messages, 1);
-			inbox->next = RDMO_LANE_NONE;
-			if (peer->first == RDMO_LANE_NONE)
-				peer->first = receive;
-			else
-				lane->inbox[peer->last].next = receive;
-			peer->last = receive;
+			chain_add(peer, peer->is_away ? &peer->late : &peer->waiting, receive);
 			return;
 		}
 		peer->granted++;
@@ -183,32 +250,32 @@ void
 rdmo_peer_sent(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t answer)
 {
 	peer->free_answers |= UINT32_C(1) << answer;
+	if (peer->is_away)
+		return;
 	if (peer->state == RDMO_PEER_CLOSING && answer == peer->answer)
 		rdmo_peer_lost(lane, peer);
-	else if (peer->first != RDMO_LANE_NONE || peer_owes_credits(lane, peer))
+	else if (peer->waiting.first != RDMO_LANE_NONE || peer_owes_credits(lane, peer))
 		peer_activate(lane, peer);
 }
 
 /* ---- What is executed ---- */
 
-/* The next operation. What a message was received into is another's as soon as the last one of it is executed. */
+/* The next operation, which may have been read where it could not be executed. */
 static bool
-peer_next(struct rdmo_lane *lane, struct rdmo_peer *peer, struct rdmo_request *request)
+peer_next(struct rdmo_peer *peer)
 {
-	return peer->first != RDMO_LANE_NONE &&
-	       rdmo_requests_next(&lane->inbox[peer->first].reader, request);
+	if (!peer->is_read && peer->waiting.first != RDMO_LANE_NONE)
+		peer->is_read = rdmo_requests_next(&peer->home->inbox[peer->waiting.first].reader,
+						   &peer->request);
+	return peer->is_read;
 }
 
 static void
-peer_executed(struct rdmo_lane *lane, struct rdmo_peer *peer)
+peer_executed(struct rdmo_peer *peer)
 {
-	const uint32_t receive = peer->first;
-
-	if (lane->inbox[receive].reader.left > 0)
-		return;
-	peer->first = lane->inbox[receive].next;
-	peer->granted++;
-	rdmo_lane_give_back(lane, receive);
+	peer->is_read = false;
+	if (peer->home->inbox[peer->waiting.first].reader.left == 0)
+		chain_add(peer, &peer->executed, chain_take(peer, &peer->waiting));
 }
 
 /* As many operations as the round and an answer have room for. */
@@ -219,12 +286,14 @@ peer_execute(struct rdmo_lane *lane, struct rdmo_peer *peer)
 	const uint32_t room =
 		(peer->answer_bytes - (uint32_t)sizeof(struct rdmo_msg)) / ANSWER_BYTES;
 	const uint32_t end = RTE_MIN(round->count + room, (uint32_t)RDMO_ROUND);
-	struct rdmo_request request;
 
-	while (round->count < end && peer->flow.wrong_keys < RDMO_WRONG_KEYS &&
-	       peer_next(lane, peer, &request)) {
-		rdmo_round_execute(round, &lane->regions, &peer->flow, &request);
-		peer_executed(lane, peer);
+	peer->elsewhere = RDMO_HERE;
+	while (round->count < end && peer->flow.wrong_keys < RDMO_WRONG_KEYS && peer_next(peer)) {
+		if (!rdmo_round_execute(round, &lane->regions, &peer->flow, &peer->request)) {
+			peer->elsewhere = round->elsewhere;
+			return;
+		}
+		peer_executed(peer);
 	}
 }
 
@@ -250,9 +319,22 @@ results_answer(struct rdmo_lane *lane)
 	rdmo_count(&lane->stats.refused, refused);
 }
 
+/* To the lane of the next operation's queue, if that can be answered; else it is woken, as others are. */
+static void
+peer_leave(struct rdmo_lane *lane, struct rdmo_peer *peer)
+{
+	if (!answer_is_possible(peer))
+		return;
+	answer_begin(lane, peer);
+	peer->is_away = true;
+	rdmo_mail_put(lane->lanes[peer->elsewhere].mail, peer);
+}
+
+/* At home, with answers that are written: they go, and so does what was executed. */
 static void
 peer_answer(struct rdmo_lane *lane, struct rdmo_peer *peer)
 {
+	peer->granted += chain_give_back(lane, peer, &peer->executed);
 	if (peer->writer.count > 0 || peer_owes_credits(lane, peer)) {
 		if (!answer_post(lane, peer, rdmo_writer_end(&peer->writer, peer->granted))) {
 			rdmo_peer_lost(lane, peer);
@@ -260,10 +342,78 @@ peer_answer(struct rdmo_lane *lane, struct rdmo_peer *peer)
 		}
 		peer->told = peer->granted;
 	}
-	if (peer->flow.wrong_keys >= RDMO_WRONG_KEYS)
+	if (peer->state == RDMO_PEER_CLOSING)
+		close_post(lane, peer);
+	else if (peer->flow.wrong_keys >= RDMO_WRONG_KEYS)
 		peer_close(lane, peer, RDMO_REASON_KEYS);
-	else if (peer->first != RDMO_LANE_NONE)
+	else if (peer->elsewhere != RDMO_HERE)
+		peer_leave(lane, peer);
+	else if (peer->waiting.first != RDMO_LANE_NONE)
 		peer_activate(lane, peer);
+}
+
+/* It goes on here, or ends if it has been ended meanwhile. */
+static void
+peer_back(struct rdmo_lane *lane, struct rdmo_peer *peer)
+{
+	peer->is_away = false;
+	peer->elsewhere = RDMO_HERE;
+	chain_append_late(peer);
+	if (peer->state == RDMO_PEER_ENDED)
+		rdmo_peer_drop(lane, peer);
+	else
+		peer_answer(lane, peer);
+}
+
+void
+rdmo_peers_arrive(struct rdmo_lane *lane)
+{
+	void *arrived[BURST];
+	const uint32_t count = rdmo_mail_take(lane->mail, arrived, RTE_DIM(arrived));
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct rdmo_peer *peer = arrived[i];
+
+		if (peer->home == lane)
+			peer_back(lane, peer);
+		else
+			TAILQ_INSERT_TAIL(&lane->active, peer, next);
+	}
+}
+
+void
+rdmo_peers_dismiss(struct rdmo_lane *lane)
+{
+	struct rdmo_peer *peer, *after;
+
+	rdmo_peers_arrive(lane);
+	for (peer = TAILQ_FIRST(&lane->active); peer != NULL; peer = after) {
+		after = TAILQ_NEXT(peer, next);
+		if (peer->home == lane)
+			continue;
+		TAILQ_REMOVE(&lane->active, peer, next);
+		rdmo_mail_put(peer->home->mail, peer);
+	}
+}
+
+/* The next one, with a message for its answers; NULL: there is none. */
+static struct rdmo_peer *
+peer_pick(struct rdmo_lane *lane)
+{
+	struct rdmo_peer *peer;
+
+	while ((peer = TAILQ_FIRST(&lane->active)) != NULL) {
+		TAILQ_REMOVE(&lane->active, peer, next);
+		if (peer->home != lane)
+			return peer; /* it has brought that */
+		peer->is_active = false;
+		/* Else it is woken when an answer has gone, or credits have come. */
+		if (!answer_is_possible(peer))
+			continue;
+		answer_begin(lane, peer);
+		return peer;
+	}
+	return NULL;
 }
 
 uint32_t
@@ -274,19 +424,17 @@ rdmo_peers_run(struct rdmo_lane *lane)
 
 	rdmo_round_begin(&lane->round);
 	while (count < RTE_DIM(ran) && lane->round.count < RDMO_ROUND &&
-	       (peer = TAILQ_FIRST(&lane->active)) != NULL) {
-		TAILQ_REMOVE(&lane->active, peer, next);
-		peer->is_active = false;
-		/* Else it is woken when an answer has gone, or credits have come. */
-		if (!answer_is_possible(peer))
-			continue;
-		answer_begin(lane, peer);
+	       (peer = peer_pick(lane)) != NULL) {
 		peer_execute(lane, peer);
 		ran[count++] = peer;
 	}
 	rdmo_round_settle(&lane->round);
 	results_answer(lane);
-	for (uint32_t i = 0; i < count; i++)
-		peer_answer(lane, ran[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		if (ran[i]->home == lane)
+			peer_answer(lane, ran[i]);
+		else
+			rdmo_mail_put(ran[i]->home->mail, ran[i]);
+	}
 	return lane->round.count;
 }

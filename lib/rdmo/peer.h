@@ -8,7 +8,15 @@
  * there is always one for who keeps to that. A connection that does not take its answers has no more buffers or credits for them,
  * is not executed further, and stops for want of credits: by itself.
  *
- * Threads: the lcore alone.
+ * A connection is in one place at a time. Its home is the lane whose CQ and SRQ its queue pair uses: messages come there, answers go
+ * from there. When the next operation is for a queue of another lane, the connection is handed over with its messages and an empty
+ * answer. That lane executes what it can and hands it back, and its home answers, and goes on.
+ *
+ *     home:  inbox --> round --> answers          lane of the queue
+ *                 `---- mail: the connection ---->  round
+ *                  <--- mail: the same, answers written ---'
+ *
+ * Threads: the lcore alone. Of a connection that is away, the other lane's has what is said to travel, and home the rest.
  */
 #ifndef RDMO_PEER_H
 #define RDMO_PEER_H
@@ -17,6 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
+
+#include <rte_common.h>
 
 #include "map.h"
 #include "message.h"
@@ -28,6 +38,8 @@ struct rdmapmd_pd;
 struct rdmapmd_qp;
 struct rdmapmd_srq;
 struct rdmapmd_td;
+struct rte_ring;
+struct rdmo_lane;
 struct rdmo_task;
 
 #define RDMO_LANE_NONE	UINT32_MAX
@@ -41,26 +53,42 @@ enum rdmo_peer_state {
 	RDMO_PEER_ENDED,   /* who asked for it has been told */
 };
 
+/* Receives of a lane's inbox, each with the next one; none: `first` is RDMO_LANE_NONE, and `last` is any. */
+struct rdmo_chain {
+	uint32_t first, last;
+};
+
 /* A connection, as its lane has it. */
 struct rdmo_peer {
-	struct rdmo_flow flow;
+	/* What it is. */
+	struct rdmo_lane *home;
 	struct rdmapmd_qp *qp;
 	uint64_t session;
-	uint32_t slot; /* of the lane */
+	uint32_t slot;	       /* of its home */
+	uint32_t answer_bytes; /* the longest */
+	/* What travels. */
+	struct rdmo_flow flow;
+	TAILQ_ENTRY(rdmo_peer) next; /* of those that have something to do */
+	struct rdmo_chain waiting;   /* messages that are not executed yet */
+	struct rdmo_chain executed;
+	bool is_read; /* the next operation is `request` already */
+	struct rdmo_request request;
+	uint32_t elsewhere; /* the lane that `request` is for; RDMO_HERE */
+	struct rdmo_writer writer;
+	/* What stays at home. */
 	enum rdmo_peer_state state;
-	atomic_bool has_ended; /* for who made it: state is RDMO_PEER_ENDED */
-	bool is_active;	       /* in the list of those that have something to do */
-	TAILQ_ENTRY(rdmo_peer) next;
+	enum rdmo_reason reason; /* CLOSING: why */
+	atomic_bool has_ended;	 /* for who made it: state is RDMO_PEER_ENDED */
+	bool is_active;		 /* in that list, at home */
+	bool is_away;
+	struct rdmo_chain late; /* messages that came while it was */
 	/* Requests: messages that came, that may come, that it knows it may send; counted modulo 2^32. */
 	uint32_t received, granted, told;
-	uint32_t first, last; /* receives that wait, of the lane's inbox */
 	uint64_t next_seq;
 	/* Answers: messages sent, and that may be. */
 	uint32_t sent, may_send;
-	uint32_t answer_bytes; /* the longest */
 	uint32_t free_answers; /* buffers, by bit */
 	uint32_t answer;       /* the buffer that is written to */
-	struct rdmo_writer writer;
 };
 TAILQ_HEAD(rdmo_peers, rdmo_peer);
 
@@ -87,7 +115,7 @@ rdmo_count(uint64_t *counter, int64_t more)
 
 /* What the connections of an lcore share. */
 struct rdmo_lane {
-	struct rdmo_lane_attr attr;
+	_Alignas(RTE_CACHE_LINE_SIZE) struct rdmo_lane_attr attr;
 	struct rdmapmd_cq *cq;
 	struct rdmapmd_srq *srq;
 	struct rdmapmd_td *td;
@@ -99,11 +127,12 @@ struct rdmo_lane {
 	struct rdmo_peer *peers;
 	uint32_t peer_count;
 	struct rdmo_map by_qpn, regions;
-	struct rdmo_peers active;
+	struct rdmo_peers active; /* its own, and others that have been handed over */
 	struct rdmo_round round;
+	struct rdmo_lane *lanes; /* of the worker, itself among them */
+	struct rte_ring *mail;	 /* connections that others hand over; NULL: it is the only lane */
 	_Atomic(struct rdmo_task *) asked; /* of this lane; NULL: nothing */
 	int ended_fd;			   /* readable when peers have ended; the caller's */
-	atomic_bool is_alone;		   /* nobody polls it: who asks does it himself */
 	struct rdmo_lane_stats stats;
 };
 
@@ -113,6 +142,9 @@ rdmo_lane_give_back(struct rdmo_lane *lane, uint32_t receive)
 {
 	lane->back[lane->back_count++] = receive;
 }
+
+/* It has been filled in, but for what this does: nothing has come, all answers are free. Threads: that which makes it. */
+void rdmo_peer_begin(struct rdmo_peer *peer);
 
 /* A message has come into a receive. */
 void rdmo_peer_received(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t receive,
@@ -137,6 +169,12 @@ void rdmo_peer_drop(struct rdmo_lane *lane, struct rdmo_peer *peer);
 
 /* Execute for those that have something to do, and answer. Returns how many operations. */
 uint32_t rdmo_peers_run(struct rdmo_lane *lane);
+
+/* Take the mail: those that come back, those that are handed over. */
+void rdmo_peers_arrive(struct rdmo_lane *lane);
+
+/* Nothing will be executed any more: take the mail, and hand back what is not at home here. */
+void rdmo_peers_dismiss(struct rdmo_lane *lane);
 
 /* ---- Numbers of send requests: a connection and its buffer ---- */
 

@@ -7,14 +7,14 @@
  * address, a TCP or UNIX socket of the worker's.
  *
  * What there is so far: targets in the worker's process (rdmo_target_open()); FLUSH, APPEND to queues with an exclusive tail and to
- * logs, SCATTER; one lcore for each worker.
+ * logs, SCATTER.
  *
  * - **Errors.** Calls return 0 or -errno, and objects through the last parameter, which is not touched on error; bursts return
  *   counts. Besides what each call lists: -EINVAL a pointer is NULL, or a number out of its range; -ENOMEM.
- * - **Threads.** Each worker, target and connection is used by one thread at a time, but rdmo_worker_poll() may run while another
- *   thread opens and uses targets of that worker. Bursts take no lock and no memory, and make no system call, but for a look of
+ * - **Threads.** Each worker, target and connection is used by one thread at a time, but rdmo_worker_poll() may run, in a thread for
+ *   each lcore, while another thread opens and uses targets of that worker. Bursts take no lock and no memory, and make no system call, but for a look of
  *   rdmo_poll() each RDMO_IDLE_MS while nothing comes.
- * - **Blocking.** rdmo_connect() and what targets ask wait for the worker, which answers while it is polled: by another thread.
+ * - **Blocking.** rdmo_connect() and what targets ask wait for the worker, which answers while all its lcores poll it: other threads.
  *
  * Source: NVIDIA, "DOCA UROM RDMO Application Guide"; doc/guides/rdmo.md compares.
  */
@@ -76,9 +76,9 @@ struct rdmo_worker_attr {
 	 * "unix:PATH", a socket of mode 0600, which replaces one that nobody serves
 	 */
 	const char *address;
-	uint32_t lcores; /**< lcores that poll it [1]: 1 so far */
+	uint32_t lcores; /**< lcores that poll it, each with connections of its own [1]: 1 .. 64 */
 	uint32_t
-		receives; /**< messages that it has room for, of all connections [512]: credits .. 32,768 */
+		receives; /**< messages that each lcore has room for, of all its connections [512]: credits .. 32,768 */
 	uint32_t credits; /**< messages that each connection may have under way [16]: 4 .. 256 */
 	uint32_t
 		receive_bytes; /**< the longest message [4096]: RDMO_RECEIVE_MIN_BYTES .. 65,536, a multiple of 8 */
@@ -106,7 +106,7 @@ struct rdmo_worker_stats {
  * @param pd     A protection domain of the device that initiators connect to; it must live as long as the worker.
  * @param attr   NULL: the defaults.
  * @param worker Out: the worker.
- * @return 0; -ENOTSUP more than one lcore; -EADDRINUSE the address is served; another error of the socket; as
+ * @return 0; -EADDRINUSE the address is served; another error of the socket; as
  *         rdmapmd_srq_create(), rdmapmd_cq_create(), rdmapmd_mr_reg().
  */
 __rte_experimental int rdmo_worker_create(struct rdmapmd_pd *pd,
@@ -134,13 +134,14 @@ __rte_experimental int rdmo_worker_destroy(struct rdmo_worker *worker);
 __rte_experimental const char *rdmo_worker_address(const struct rdmo_worker *worker);
 
 /**
- * Execute what has come: at most 64 operations. To be called again and again.
+ * Execute what has come: at most 64 operations. To be called again and again, for each lcore: one that nobody polls stops all
+ * commands, and the appends to queues that it was the first to append to.
  *
- * Threads: one for each lcore `i`. Blocks: never.
+ * Threads: one for each lcore `i`. Blocks: never; one that has just been stopped by the kernel may be waited for.
  * Order:   an operation is answered with OK when its payload, and then the tail that it moved, are stored (release).
  *
  * @param worker A worker.
- * @param i      Which lcore: from 0, below struct rdmo_worker_attr's lcores.
+ * @param i      Which lcore: from 0, below struct rdmo_worker_attr's lcores; another one does nothing.
  * @return How many operations were executed.
  */
 __rte_experimental uint32_t rdmo_worker_poll(struct rdmo_worker *worker, uint32_t i);
@@ -162,9 +163,9 @@ __rte_experimental int rdmo_worker_stats(const struct rdmo_worker *worker,
 /**
  * Open a target in the worker's process: operations on its memory are copies by the lcore that polls the worker.
  *
- * Threads: any, but that which polls the worker. Blocks: for the worker's answer, 5 s at most.
+ * Threads: any, but those that poll the worker. Blocks: for the worker's answer, 5 s at most.
  *
- * @param worker A worker that is polled by another thread.
+ * @param worker A worker that is polled by other threads, at all its lcores.
  * @param id     What operations name the target by: any number.
  * @param target Out: the target.
  * @return 0; -ETIMEDOUT the worker is not polled; -EPROTO it answered something else; -EREMOTEIO it refused: see the log.
@@ -436,7 +437,7 @@ struct rdmo_completion {
 /**
  * Connect to a target.
  *
- * Threads: any, but that which polls the worker. Blocks: for the worker, and for commands of the device.
+ * Threads: any, but those that poll the worker. Blocks: for the worker, and for commands of the device.
  *
  * @param pd   A protection domain; it must live as long as the connection.
  * @param attr How.

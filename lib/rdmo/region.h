@@ -9,6 +9,7 @@
 #ifndef RDMO_REGION_H
 #define RDMO_REGION_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,8 +32,10 @@ struct rdmo_region {
 	uint64_t va, len; /* in this process; the end does not wrap */
 	uint32_t rights;  /* enum rdmo_right */
 	bool is_log;	  /* by rdmo_region_begin_log() */
-	bool is_due;	  /* the round is to publish it */
-	rte_le64_t *word; /* the tail's; NULL: there was none, as there was no append to a queue */
+	/* As the bytes of a queue or log; not before the first append, and then its lane's alone: */
+	atomic_uint owner; /* 1 and the number of that lane; 0: nobody's */
+	bool is_due;	   /* the round is to publish it */
+	rte_le64_t *word;  /* the tail's; NULL: there was none, as there was no append to a queue */
 	union {
 		struct rdmo_queue queue;
 		struct rdmo_log_place log;

@@ -83,6 +83,22 @@ region_for(const struct rdmo_map *regions, struct rdmo_flow *flow, uint64_t key,
 
 /* ---- Operations ---- */
 
+/* Is the queue this lane's? It becomes so if it is nobody's. No order is needed: what is the owner's, no other one reads. */
+static bool
+queue_is_here(struct rdmo_round *round, struct rdmo_region *data)
+{
+	unsigned int owner = atomic_load_explicit(&data->owner, memory_order_relaxed);
+
+	if (owner == 0 &&
+	    atomic_compare_exchange_strong_explicit(&data->owner, &owner, round->lane + 1,
+						    memory_order_relaxed, memory_order_relaxed))
+		return true;
+	if (owner == round->lane + 1)
+		return true;
+	round->elsewhere = owner - 1;
+	return false;
+}
+
 static void
 region_is_due(struct rdmo_round *round, struct rdmo_region *region)
 {
@@ -114,6 +130,8 @@ append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 	/* A log has its own tail, which is no other's. */
 	if ((ptr->is_log || data->is_log) && (ptr != data || ptr_addr != data->va))
 		return RDMO_STATUS_TAIL;
+	if (!queue_is_here(round, data))
+		return RDMO_STATUS_OK; /* to be asked there */
 	if (data->is_log)
 		status = rdmo_region_append_log(data, &origin, request->payload, request->bytes,
 						&result->value);
@@ -187,7 +205,7 @@ execute(struct rdmo_round *round, const struct rdmo_map *regions,
 {
 	if (request->status != RDMO_STATUS_OK)
 		return request->status;
-	if (result->flow->is_lost)
+	if (atomic_load_explicit(&result->flow->is_lost, memory_order_relaxed))
 		return RDMO_STATUS_TARGET_LOST;
 	if (request->id != result->flow->id)
 		return RDMO_STATUS_CLIENT;
@@ -202,7 +220,7 @@ execute(struct rdmo_round *round, const struct rdmo_map *regions,
 	}
 }
 
-void
+bool
 rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions, struct rdmo_flow *flow,
 		   const struct rdmo_request *request)
 {
@@ -217,8 +235,12 @@ rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions, str
 		.is_silent = request->op_id < RDMO_OPS && request->op_id != RDMO_OP_FLUSH &&
 			     (request->flags & RDMO_FLAG_SILENT) != 0,
 	};
+	round->elsewhere = RDMO_HERE;
 	result->status = execute(round, regions, request, result);
+	if (round->elsewhere != RDMO_HERE)
+		return false;
 	round->count++;
+	return true;
 }
 
 /* ---- The end of a round ---- */

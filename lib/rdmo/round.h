@@ -9,11 +9,16 @@
  * what is before it. What was posted to another connection already is done once: a log knows of it; other operations end with UNKNOWN. What a round's results are is known when it is settled, not before: a tail that somebody else has moved
  * makes failures of appends that had gone well.
  *
- * Threads: one at a time for a round, and for the regions and flows that it is given.
+ * A queue belongs to one lane: to the first that appends to it, for as long as its bytes are registered. What another one's round is
+ * asked to append there is not done, and the other one is named; it is for the caller to take the connection there.
+ *
+ * Threads: one at a time for a round and for a flow. Regions are for any number: nothing of them is written but what is a queue's,
+ * by its lane.
  */
 #ifndef RDMO_ROUND_H
 #define RDMO_ROUND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,7 +43,7 @@ struct rdmo_flow {
 	uint64_t rq_id;
 	uint32_t producer; /* of logs; RDMO_NO_PRODUCER */
 	uint64_t replayed; /* those before it were posted to another connection, and may be done */
-	bool is_lost;	   /* the target has gone */
+	atomic_bool is_lost; /* the target has gone */
 	uint32_t wrong_keys; /* so far */
 	uint32_t failure_count;
 	struct rdmo_failure failures[RDMO_FAILURES]; /* each of a key of its own */
@@ -65,7 +70,12 @@ struct rdmo_result {
 	bool is_flushed; /* a FLUSH that was executed: status and value are the first failure's */
 };
 
+/* Of struct rdmo_round, elsewhere: it was done. */
+#define RDMO_HERE UINT32_MAX
+
 struct rdmo_round {
+	uint32_t lane;	    /* whose it is */
+	uint32_t elsewhere; /* the lane to which the last operation is to go; RDMO_HERE */
 	uint32_t count, settled;
 	uint32_t due; /* queues and logs to be published */
 	struct rdmo_result results[RDMO_ROUND];
@@ -78,8 +88,11 @@ rdmo_round_begin(struct rdmo_round *round)
 	round->count = round->settled = round->due = 0;
 }
 
-/* Execute an operation; there are fewer than RDMO_ROUND. `regions`: by their keys. */
-void rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions,
+/*
+ * Execute an operation; there are fewer than RDMO_ROUND. `regions`: by their keys. False: nothing was done, it is for the lane
+ * `round->elsewhere`.
+ */
+bool rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions,
 			struct rdmo_flow *flow, const struct rdmo_request *request);
 
 /* Publish what is due: all results are final then. */

@@ -40,9 +40,9 @@ peer_end(struct rdmo_house *house, struct rdmo_peer *peer)
 {
 	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
 
-	rdmo_lane_ask(house->lane, RDMO_TASK_DROP_PEER, peer, 0);
+	rdmo_crew_ask_home(house->crew, RDMO_TASK_DROP_PEER, peer);
 	rdmapmd_qp_modify(peer->qp, &attr, RDMAPMD_QP_STATE);
-	rdmo_lane_ask(house->lane, RDMO_TASK_SWEEP, NULL, 0);
+	rdmo_crew_ask_home(house->crew, RDMO_TASK_SWEEP, peer);
 	rdmapmd_qp_destroy(peer->qp);
 	peer->qp = NULL;
 }
@@ -50,7 +50,7 @@ peer_end(struct rdmo_house *house, struct rdmo_peer *peer)
 static void
 region_end(struct rdmo_house *house, struct rdmo_session *session, struct rdmo_region_entry *entry)
 {
-	rdmo_lane_ask(house->lane, RDMO_TASK_TAKE_REGION, &entry->region, 0);
+	rdmo_crew_ask(house->crew, RDMO_TASK_TAKE_REGION, &entry->region, 0);
 	TAILQ_REMOVE(&session->regions, entry, next);
 	free(entry);
 }
@@ -60,7 +60,7 @@ target_end(struct rdmo_house *house, struct rdmo_session *session)
 {
 	struct rdmo_rq_entry *queue;
 
-	rdmo_lane_ask(house->lane, RDMO_TASK_LOSE_CLIENT, NULL, session->client);
+	rdmo_crew_ask(house->crew, RDMO_TASK_LOSE_CLIENT, NULL, session->client);
 	while (!TAILQ_EMPTY(&session->regions))
 		region_end(house, session, TAILQ_FIRST(&session->regions));
 	while ((queue = TAILQ_FIRST(&session->queues)) != NULL) {
@@ -193,8 +193,11 @@ region_put(const struct rdmo_house *house, struct rdmo_region *region, uint32_t 
 	if (tail_mode == RDMO_TAIL_LOG)
 		status = log_begin(house, region);
 	if (status == RDMO_STATUS_OK &&
-	    rdmo_lane_ask(house->lane, RDMO_TASK_PUT_REGION, region, 0) != 0)
+	    rdmo_crew_ask(house->crew, RDMO_TASK_PUT_REGION, region, 0) != 0) {
+		/* Of those that had room. */
+		rdmo_crew_ask(house->crew, RDMO_TASK_TAKE_REGION, region, 0);
 		status = RDMO_STATUS_FULL;
+	}
 	return status;
 }
 
@@ -315,23 +318,14 @@ producer_seq(const struct rdmo_session *target, uint64_t rq_id, uint32_t produce
 	return seq;
 }
 
-static struct rdmo_peer *
-peer_free(struct rdmo_lane *lane)
-{
-	for (uint32_t i = 0; i < lane->peer_count; i++)
-		if (lane->peers[i].qp == NULL)
-			return &lane->peers[i];
-	return NULL;
-}
-
 static int
-peer_qp(struct rdmo_house *house, struct rdmapmd_qp **qp)
+peer_qp(struct rdmo_house *house, const struct rdmo_lane *lane, struct rdmapmd_qp **qp)
 {
 	struct rdmapmd_qp_init_attr attr = {
-		.send_cq = house->lane->cq,
-		.recv_cq = house->lane->cq,
-		.srq = house->lane->srq,
-		.td = house->lane->td,
+		.send_cq = lane->cq,
+		.recv_cq = lane->cq,
+		.srq = lane->srq,
+		.td = lane->td,
 		.qp_type = RDMAPMD_QPT_RC,
 		.cap = { .max_send_wr = RDMO_ANSWERS, .max_send_sge = 1 },
 	};
@@ -344,11 +338,11 @@ static enum rdmo_status
 peer_connect(struct rdmo_house *house, struct rdmo_peer *peer, const struct rdmo_addr *theirs,
 	     struct rdmo_addr *own)
 {
-	const struct rdmo_lane_attr *attr = &house->lane->attr;
+	const struct rdmo_lane_attr *attr = &peer->home->attr;
 	struct rdmapmd_qp *qp;
 	int rc;
 
-	rc = peer_qp(house, &qp);
+	rc = peer_qp(house, peer->home, &qp);
 	if (rc != 0) {
 		RDMO_LOG(ERR, "no queue pair for an initiator: %s", strerror(-rc));
 		return RDMO_STATUS_FULL;
@@ -370,8 +364,8 @@ peer_connect(struct rdmo_house *house, struct rdmo_peer *peer, const struct rdmo
 
 /* All but its queue pair. */
 static void
-peer_begin(const struct rdmo_house *house, struct rdmo_peer *peer,
-	   const struct rdmo_session *target, uint64_t rq_id, const struct rdmo_command *command)
+peer_begin(struct rdmo_peer *peer, const struct rdmo_session *target, uint64_t rq_id,
+	   const struct rdmo_command *command)
 {
 	const struct rdmo_hello *hello = command->hello;
 	const uint32_t theirs = rte_le_to_cpu_32(command->addr->receive_bytes);
@@ -379,11 +373,9 @@ peer_begin(const struct rdmo_house *house, struct rdmo_peer *peer,
 	rdmo_flow_begin(&peer->flow, target->id, target->client, rq_id);
 	peer->flow.producer = rte_le_to_cpu_32(hello->producer);
 	peer->flow.replayed = rte_le_to_cpu_64(hello->next_seq);
-	peer->granted = peer->told = house->lane->attr.credits;
+	peer->granted = peer->told = peer->home->attr.credits;
 	peer->may_send = rte_le_to_cpu_32(command->addr->credits);
-	peer->answer_bytes = RTE_MIN(theirs, house->lane->attr.receive_bytes) & ~UINT32_C(7);
-	peer->free_answers = (1 << RDMO_ANSWERS) - 1;
-	peer->first = RDMO_LANE_NONE;
+	peer->answer_bytes = RTE_MIN(theirs, peer->home->attr.receive_bytes) & ~UINT32_C(7);
 	peer->next_seq = rte_le_to_cpu_64(hello->first_seq);
 	if (peer->next_seq == 0)
 		peer->next_seq = producer_seq(target, rq_id, peer->flow.producer);
@@ -407,19 +399,20 @@ hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_
 			       rte_le_to_cpu_32(command->hello->producer));
 	if (status != RDMO_STATUS_OK)
 		return status;
-	peer = peer_free(house->lane);
+	peer = rdmo_crew_place(house->crew);
 	if (peer == NULL)
 		return RDMO_STATUS_FULL;
-	*peer = (struct rdmo_peer){ .slot = peer->slot };
+	*peer = (struct rdmo_peer){ .home = peer->home, .slot = peer->slot };
+	rdmo_peer_begin(peer);
 	status = peer_connect(house, peer, command->addr, &own);
 	if (status != RDMO_STATUS_OK)
 		return status;
-	peer_begin(house, peer, target, rq_id, command);
+	peer_begin(peer, target, rq_id, command);
 	session->kind = RDMO_SESSION_INITIATOR;
 	session->peer = peer;
 	session->out_count = rdmo_hello_done_write(session->out, command->tag, peer->session,
 						   peer->next_seq, &own);
-	rdmo_lane_ask(house->lane, RDMO_TASK_ADD_PEER, peer, 0);
+	rdmo_crew_ask_home(house->crew, RDMO_TASK_ADD_PEER, peer);
 	return RDMO_STATUS_OK;
 }
 

@@ -4,10 +4,10 @@
  * Sessions: the streams of a worker's bootstrap, and what each of them owns. Its first command tells whose a session is: a target's
  * (CLIENT_INIT) or an initiator's (HELLO); any other one ends it.
  *
- *     target's session ----> receive queues (secrets), regions (keys, in the lane)
- *     initiator's session -> a connection: queue pair, peer of the lane
+ *     target's session ----> receive queues (secrets), regions (keys, in all lanes)
+ *     initiator's session -> a connection: queue pair, peer of a lane
  *
- * Threads: one, which is not the lane's lcore. It may wait for commands of the device and for the lane.
+ * Threads: one, which is none of the lanes' lcores. It may wait for commands of the device and for the lanes.
  */
 #ifndef RDMO_SESSION_H
 #define RDMO_SESSION_H
@@ -18,7 +18,7 @@
 #include <sys/queue.h>
 
 #include "control.h"
-#include "lane.h"
+#include "crew.h"
 
 struct rdmo_rq_entry {
 	TAILQ_ENTRY(rdmo_rq_entry) next;
@@ -61,7 +61,7 @@ TAILQ_HEAD(rdmo_sessions, rdmo_session);
 /* What they share. */
 struct rdmo_house {
 	struct rdmapmd_pd *pd;
-	struct rdmo_lane *lane;
+	struct rdmo_crew *crew;
 	uint32_t gid_index;
 	struct rdmo_sessions sessions;
 	uint64_t clients, queues; /* how many there have been */

@@ -27,9 +27,9 @@ attr_check(const struct rdmo_worker_attr *attr, struct rdmo_lane_attr *lane)
 	};
 	if (!rdmo_end_may_be(attr->gid_index, lane->credits, lane->receive_bytes) ||
 	    lane->receives < lane->credits || lane->receives > RECEIVES_MAX ||
-	    lane->max_regions > REGIONS_MAX)
+	    lane->max_regions > REGIONS_MAX || attr->lcores > RDMO_LCORES_MAX)
 		return -EINVAL;
-	return OR(attr->lcores, 1) == 1 ? 0 : -ENOTSUP;
+	return 0;
 }
 
 static int
@@ -44,16 +44,16 @@ worker_open(struct rdmo_worker *worker, struct rdmapmd_pd *pd, const struct rdmo
 	worker->server.wake_fd = fd;
 	worker->server.house = (struct rdmo_house){
 		.pd = pd,
-		.lane = &worker->lane,
+		.crew = &worker->crew,
 		.gid_index = attr->gid_index,
 	};
-	rc = rdmo_lane_open(&worker->lane, pd, lane, fd);
+	rc = rdmo_crew_open(&worker->crew, pd, lane, OR(attr->lcores, 1), fd);
 	if (rc == 0) {
 		rc = rdmo_server_start(&worker->server,
 				       attr->address != NULL ? attr->address : RDMO_ADDRESS);
 		if (rc == 0)
 			return 0;
-		rdmo_lane_close(&worker->lane);
+		rdmo_crew_close(&worker->crew);
 	}
 	close(fd);
 	return rc;
@@ -94,9 +94,9 @@ rdmo_worker_destroy(struct rdmo_worker *worker)
 		return 0;
 	if (atomic_load(&worker->server.house.targets) > 0)
 		return -EBUSY;
-	atomic_store(&worker->lane.is_alone, true);
+	atomic_store(&worker->crew.is_alone, true);
 	rdmo_server_stop(&worker->server);
-	rdmo_lane_close(&worker->lane);
+	rdmo_crew_close(&worker->crew);
 	close(worker->server.wake_fd);
 	free(worker);
 	return 0;
@@ -111,7 +111,7 @@ rdmo_worker_address(const struct rdmo_worker *worker)
 uint32_t
 rdmo_worker_poll(struct rdmo_worker *worker, uint32_t i)
 {
-	return i == 0 ? rdmo_lane_poll(&worker->lane) : 0;
+	return i < worker->crew.count ? rdmo_lane_poll(&worker->crew.lanes[i]) : 0;
 }
 
 /* Of one that the lcore counts meanwhile. */
@@ -124,18 +124,18 @@ counted(const uint64_t *counter)
 int
 rdmo_worker_stats(const struct rdmo_worker *worker, struct rdmo_worker_stats *stats)
 {
-	const struct rdmo_lane_stats *lane;
-
 	if (worker == NULL || stats == NULL)
 		return -EINVAL;
-	lane = &worker->lane.stats;
-	*stats = (struct rdmo_worker_stats){
-		.messages = counted(&lane->messages),
-		.operations = counted(&lane->operations),
-		.refused = counted(&lane->refused),
-		.answers = counted(&lane->answers),
-		.closed = counted(&lane->closed),
-		.connections = counted(&lane->connections),
-	};
+	*stats = (struct rdmo_worker_stats){ 0 };
+	for (uint32_t i = 0; i < worker->crew.count; i++) {
+		const struct rdmo_lane_stats *lane = &worker->crew.lanes[i].stats;
+
+		stats->messages += counted(&lane->messages);
+		stats->operations += counted(&lane->operations);
+		stats->refused += counted(&lane->refused);
+		stats->answers += counted(&lane->answers);
+		stats->closed += counted(&lane->closed);
+		stats->connections += counted(&lane->connections);
+	}
 	return 0;
 }

@@ -508,7 +508,10 @@ test_a_worker_that_ends(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rdmo_world_open, rdmo_world_close)
 
-/* Arguments: devargs of the worker's device, and of the initiator's if that is another one; without any "wire=loop". */
+/*
+ * Arguments: devargs of the worker's device, and of the initiator's if that is another one; without any "wire=loop". Behind them
+ * "far": the worker has two lcores, and all appends are handed over.
+ */
 int
 main(int argc, char **argv)
 {
@@ -533,7 +536,8 @@ main(int argc, char **argv)
 	};
 	int rc;
 
-	if (rdmo_world_init("rdmo", argc, argv) != 0)
+	world.is_far = strcmp(argv[argc - 1], "far") == 0;
+	if (rdmo_world_init("rdmo", argc - world.is_far, argv) != 0)
 		return 1;
 	rc = cmocka_run_group_tests_name("rdmo", tests, NULL, NULL);
 	rdmo_world_fini();

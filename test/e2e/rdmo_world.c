@@ -49,13 +49,31 @@ rdmo_world_fini(void)
 /* ---- Worker and target ---- */
 
 static void *
-poll_worker(void *unused)
+poll_worker(void *lcore)
 {
-	(void)unused;
 	while (!atomic_load(&world.is_stopped))
-		if (rdmo_worker_poll(world.worker, 0) == 0)
+		if (rdmo_worker_poll(world.worker, (uint32_t)(uintptr_t)lcore) == 0)
 			usleep(1); /* two cores for all */
 	return NULL;
+}
+
+void
+rdmo_pollers_start(void)
+{
+	atomic_store(&world.is_stopped, false);
+	for (uint32_t i = 0; i < world.lcores; i++)
+		assert_int_equal(
+			pthread_create(&world.pollers[i], NULL, poll_worker, (void *)(uintptr_t)i),
+			0);
+}
+
+void
+rdmo_pollers_stop(void)
+{
+	if (atomic_exchange(&world.is_stopped, true))
+		return;
+	for (uint32_t i = 0; i < world.lcores; i++)
+		assert_int_equal(pthread_join(world.pollers[i], NULL), 0);
 }
 
 void
@@ -66,8 +84,8 @@ rdmo_worker_start(const struct rdmo_worker_attr *attr)
 	if (some.address == NULL)
 		some.address = "127.0.0.1:0";
 	assert_int_equal(rdmo_worker_create(world.pd[0], &some, &world.worker), 0);
-	atomic_store(&world.is_stopped, false);
-	assert_int_equal(pthread_create(&world.poller, NULL, poll_worker, NULL), 0);
+	world.lcores = some.lcores == 0 ? 1 : some.lcores;
+	rdmo_pollers_start();
 }
 
 void
@@ -75,8 +93,7 @@ rdmo_worker_end(void)
 {
 	if (world.worker == NULL)
 		return;
-	atomic_store(&world.is_stopped, true);
-	assert_int_equal(pthread_join(world.poller, NULL), 0);
+	rdmo_pollers_stop();
 	assert_int_equal(rdmo_worker_destroy(world.worker), 0);
 	world.worker = NULL;
 }
@@ -122,12 +139,28 @@ rdmo_conn_to(const uint8_t *secret)
 int
 rdmo_world_open(void **state)
 {
-	static const struct rdmo_worker_attr plain = { .receives = 64, .max_regions = 16 };
+	const struct rdmo_worker_attr plain = {
+		.lcores = world.is_far ? 2 : 1,
+		.receives = world.is_far ? 32 : 64,
+		.max_regions = 16,
+	};
+	struct rdmo_conn *first;
+	struct rdmo_op nothing;
 
 	(void)state;
 	rdmo_worker_start(&plain);
 	rdmo_target_start();
+	if (!world.is_far) {
+		world.conn = rdmo_conn_to(world.secret);
+		return 0;
+	}
+	/* Who appends first has the queue at its own lcore. */
+	first = rdmo_conn_to(world.secret);
+	nothing = rdmo_append_of(0, "", 0);
+	rdmo_expect(first, &nothing, RDMO_STATUS_OK, (uintptr_t)world.queue);
 	world.conn = rdmo_conn_to(world.secret);
+	rdmo_disconnect(first);
+	rdmo_wait_connections(1);
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A worker that a thread polls, a target in this process with a queue and other memory, and a connection to it: on one device whose
- * frames come back to it, or on two.
+ * A worker that threads poll, one for each of its lcores, a target in this process with a queue and other memory, and a connection to
+ * it: on one device whose frames come back to it, or on two.
  */
 #ifndef E2E_RDMO_WORLD_H
 #define E2E_RDMO_WORLD_H
@@ -26,12 +26,16 @@
 #define RDMO_QUEUE (1u << 18)
 #define RDMO_AREA  8192u
 
+#define RDMO_WORLD_LCORES 3 /* at most */
+
 struct rdmo_world {
 	struct rdmapmd_context
 		*context[2]; /* the worker's, the initiator's; the same of one device */
 	struct rdmapmd_pd *pd[2];
+	bool is_far; /* two lcores: the connection is at one, the queue belongs to the other */
 	struct rdmo_worker *worker;
-	pthread_t poller;
+	uint32_t lcores;
+	pthread_t pollers[RDMO_WORLD_LCORES];
 	atomic_bool is_stopped;
 	struct rdmo_target *target;
 	uint8_t secret[RDMO_SECRET_BYTES];
@@ -53,6 +57,10 @@ void rdmo_world_fini(void);
 /* A worker with these attributes (its address is any that is free), polled; without it: not polled any more. */
 void rdmo_worker_start(const struct rdmo_worker_attr *attr);
 void rdmo_worker_end(void);
+
+/* Its threads, between that. */
+void rdmo_pollers_start(void);
+void rdmo_pollers_stop(void);
 
 /* Worker, target, connection, with what is usual; and all that there is gone. Setup and teardown of cmocka. */
 int rdmo_world_open(void **state);

@@ -38,6 +38,7 @@ static struct rdmo_round round_;
 static _Alignas(8) uint8_t message[8192];
 static struct rdmo_writer writer;
 static uint64_t next_seq;
+static bool is_done; /* the last operation that was run */
 
 static void
 offer(uint32_t i, void *at, uint64_t len, uint32_t rights, uint64_t client, uint64_t rq_id)
@@ -75,6 +76,7 @@ set_up(void **state)
 	offer(6, target.memory, QUEUE, ALL, CLIENT, RQ);
 	rdmo_flow_begin(&flow, ID, CLIENT, RQ);
 	rdmo_round_begin(&round_);
+	round_.lane = 0;
 	next_seq = 1;
 	begin_message();
 	return 0;
@@ -99,7 +101,7 @@ run(void)
 	assert_int_equal(rdmo_requests_open(&reader, message, bytes, 1), RDMO_REASON_NONE);
 	while (rdmo_requests_next(&reader, &request)) {
 		assert_int_equal(request.seq, next_seq);
-		rdmo_round_execute(&round_, &regions, &flow, &request);
+		is_done = rdmo_round_execute(&round_, &regions, &flow, &request);
 		next_seq++;
 	}
 	begin_message();
@@ -432,6 +434,43 @@ test_a_target_that_has_gone(void **state)
 	assert_int_equal(target.queue[0], 0xa5);
 }
 
+/* It is the first lane's that appends; another one does nothing but name it, and what is no append it does itself. */
+static void
+test_a_queue_belongs_to_one_lane(void **state)
+{
+	(void)state;
+	/* A refusal makes nobody the owner. */
+	round_.lane = 5;
+	add_append(ID, 0, &target.tail + 2, PTR_KEY, DATA_KEY, "", 0);
+	run();
+	assert_true(is_done);
+	round_.lane = 3;
+	append_text("one");
+	run();
+	assert_true(is_done);
+	rdmo_round_settle(&round_);
+	round_.lane = 0;
+	append_text("two");
+	run();
+	assert_false(is_done);
+	assert_int_equal(round_.elsewhere, 3);
+	assert_int_equal(round_.count, 2);
+	/* What is refused there is refused here. */
+	add_append(ID, 0, &target.tail, PTR_KEY, WRITE_KEY, "", 0);
+	run();
+	assert_true(is_done);
+	expect(2, RDMO_STATUS_RIGHTS, 0);
+	add_flush(0, DATA_KEY);
+	run();
+	assert_true(is_done);
+	assert_memory_equal(target.queue, "one\xa5", 4);
+	round_.lane = 3;
+	append_text("two");
+	run();
+	assert_true(is_done);
+	assert_memory_equal(target.queue, "onetwo\xa5", 7);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static const struct CMUnitTest tests[] = {
@@ -446,6 +485,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_a_flush_tells_of_the_first_failure_once),
 	TEST(test_failures_without_room_are_told),
 	TEST(test_a_target_that_has_gone),
+	TEST(test_a_queue_belongs_to_one_lane),
 };
 
 PLAIN_MAIN("rdmo-round", tests)

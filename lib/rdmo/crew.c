@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include "crew.h"
+
+#define ASK_US 20 /* between two looks whether it is done */
+
+int
+rdmo_crew_open(struct rdmo_crew *crew, struct rdmapmd_pd *pd, const struct rdmo_lane_attr *attr,
+	       uint32_t count, int ended_fd)
+{
+	struct rdmo_lane_place place = { .count = count, .ended_fd = ended_fd };
+	int rc = 0;
+
+	/* Each on cache lines of its own. */
+	crew->lanes = rte_calloc("rdmo", count, sizeof(*crew->lanes), RTE_CACHE_LINE_SIZE);
+	if (crew->lanes == NULL)
+		return -ENOMEM;
+	place.lanes = crew->lanes;
+	for (; place.index < count && rc == 0; place.index++)
+		rc = rdmo_lane_open(&crew->lanes[place.index], pd, attr, &place);
+	crew->count = count;
+	if (rc != 0)
+		rdmo_crew_close(crew);
+	return rc;
+}
+
+void
+rdmo_crew_close(struct rdmo_crew *crew)
+{
+	for (uint32_t i = 0; i < crew->count; i++)
+		rdmo_lane_close(&crew->lanes[i]);
+	rte_free(crew->lanes);
+	*crew = (struct rdmo_crew){ 0 };
+}
+
+/* How many connections a lane has, and a free place. */
+static uint32_t
+lane_count(struct rdmo_lane *lane, struct rdmo_peer **place)
+{
+	uint32_t count = 0;
+
+	*place = NULL;
+	for (uint32_t i = 0; i < lane->peer_count; i++)
+		if (lane->peers[i].qp != NULL)
+			count++;
+		else if (*place == NULL)
+			*place = &lane->peers[i];
+	return count;
+}
+
+struct rdmo_peer *
+rdmo_crew_place(struct rdmo_crew *crew)
+{
+	struct rdmo_peer *place, *best = NULL;
+	uint32_t fewest = UINT32_MAX;
+
+	for (uint32_t i = 0; i < crew->count; i++) {
+		const uint32_t count = lane_count(&crew->lanes[i], &place);
+
+		if (place == NULL || count >= fewest)
+			continue;
+		fewest = count;
+		best = place;
+	}
+	return best;
+}
+
+/* Ask `count` lanes from `first` on, all at once. */
+static int
+lanes_ask(struct rdmo_crew *crew, struct rdmo_lane *first, uint32_t count,
+	  const struct rdmo_task *what)
+{
+	struct rdmo_task tasks[RDMO_LCORES_MAX];
+	int rc = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		tasks[i] = *what;
+		rdmo_lane_ask(&first[i], &tasks[i]);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		while (!rdmo_task_is_done(&tasks[i])) {
+			if (!atomic_load_explicit(&crew->is_alone, memory_order_acquire)) {
+				usleep(ASK_US);
+				continue;
+			}
+			for (uint32_t k = 0; k < crew->count; k++)
+				rdmo_lane_idle(&crew->lanes[k]);
+		}
+		if (tasks[i].rc != 0)
+			rc = tasks[i].rc;
+	}
+	return rc;
+}
+
+int
+rdmo_crew_ask_home(struct rdmo_crew *crew, enum rdmo_task_kind kind, struct rdmo_peer *peer)
+{
+	return lanes_ask(crew, peer->home, 1, &(struct rdmo_task){ .kind = kind, .object = peer });
+}
+
+int
+rdmo_crew_ask(struct rdmo_crew *crew, enum rdmo_task_kind kind, void *object, uint64_t number)
+{
+	const struct rdmo_task what = { .kind = kind, .object = object, .number = number };
+
+	return lanes_ask(crew, crew->lanes, crew->count, &what);
+}
