@@ -22,6 +22,7 @@
 #define RDMO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_compat.h>
@@ -369,6 +370,51 @@ __rte_experimental int rdmo_log_read(struct rdmo_log *log, struct rdmo_log_recor
  * @return 0; -EINVAL not between what is released and the tail, or where no record can begin.
  */
 __rte_experimental int rdmo_log_release(struct rdmo_log *log, uint64_t next);
+
+/* ---- Tickets: what a target gives to initiators ---- */
+
+/** Bytes of an address at most, with the 0 behind it. */
+#define RDMO_ADDRESS_BYTES 128
+
+/** Bytes of a ticket as text at most, with the 0 behind it. */
+#define RDMO_TICKET_BYTES 384
+
+/** All that an initiator needs, to use one region of a target: memory to scatter to, or a queue. */
+struct rdmo_ticket {
+	char address[RDMO_ADDRESS_BYTES];  /**< the worker's, for struct rdmo_connect_attr */
+	uint8_t secret[RDMO_SECRET_BYTES]; /**< of the receive queue, likewise */
+	uint64_t id;			   /**< the target's */
+	uint64_t key;			   /**< of the region; not 0 */
+	uint64_t at;			   /**< the region's first byte, in the target */
+	uint64_t bytes;			   /**< of the region, 1 and more */
+	uint64_t tail; /**< of a queue: where its tail is in the target, a multiple of 8; else 0 */
+	uint64_t tail_key; /**< of a queue: the key for that; else 0 */
+};
+
+/**
+ * Make a ticket: a line of text, without its end, to be given to initiators by a way that others do not hear.
+ *
+ * Threads: as rdmo_target_open(). Blocks: never.
+ *
+ * @param target A target, whose worker's address and whose id the ticket will have.
+ * @param ticket The rest; its address and id are not looked at.
+ * @param text   Out: the ticket.
+ * @param size   Its room: RDMO_TICKET_BYTES are enough.
+ * @return 0; -EINVAL there cannot be such a ticket, or the worker's address has spaces in it; -ENOSPC there is no room.
+ */
+__rte_experimental int rdmo_ticket_get(const struct rdmo_target *target,
+				       const struct rdmo_ticket *ticket, char *text, size_t size);
+
+/**
+ * Read a ticket. Nothing is believed: what is not just as rdmo_ticket_get() writes it is none. A newline may be behind it.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param text   The ticket.
+ * @param ticket Out: what it says; not touched on error.
+ * @return 0; -EINVAL it is none.
+ */
+__rte_experimental int rdmo_ticket_parse(const char *text, struct rdmo_ticket *ticket);
 
 /* ---- Initiator ---- */
 

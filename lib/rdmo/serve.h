@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rdmo.h"
 #include "session.h"
 
 #define RDMO_HELLO_MS  5000
@@ -19,7 +20,7 @@
 
 struct rdmo_server {
 	struct rdmo_house house;
-	char address[128];
+	char address[RDMO_ADDRESS_BYTES];
 	int listen_fd, wake_fd;
 	uint32_t half_open;
 	atomic_bool is_stopped;

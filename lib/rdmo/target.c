@@ -2,6 +2,7 @@
 
 /* A target as its application has it: commands over a stream, one after the other. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,11 +15,14 @@
 #include "log.h"
 #include "rdmo.h"
 #include "socket.h"
+#include "ticket.h"
 #include "worker.h"
 
 #define ANSWER_MS 5000
 
 struct rdmo_target {
+	const struct rdmo_worker *worker;
+	uint64_t id;
 	int fd;
 	uint64_t tag; /* of the last command */
 	struct rdmo_stream stream;
@@ -74,6 +78,8 @@ rdmo_target_open(struct rdmo_worker *worker, uint64_t id, struct rdmo_target **t
 		free(made);
 		return rc;
 	}
+	made->worker = worker;
+	made->id = id;
 	made->fd = fds[0];
 	rc = rdmo_server_adopt(&worker->server, fds[1]);
 	if (rc == 0)
@@ -172,4 +178,18 @@ rdmo_mr_dereg(struct rdmo_target *target, uint64_t key)
 	if (target == NULL)
 		return -EINVAL;
 	return ask(target, rdmo_mr_dereg_write(target->cmd, ++target->tag, key), &notification);
+}
+
+int
+rdmo_ticket_get(const struct rdmo_target *target, const struct rdmo_ticket *ticket, char *text,
+		size_t size)
+{
+	struct rdmo_ticket whole;
+
+	if (target == NULL || ticket == NULL || text == NULL)
+		return -EINVAL;
+	whole = *ticket;
+	whole.id = target->id;
+	snprintf(whole.address, sizeof(whole.address), "%s", rdmo_worker_address(target->worker));
+	return rdmo_ticket_write(&whole, text, size);
 }

@@ -389,6 +389,42 @@ test_a_wrong_secret_lets_nobody_in(void **state)
 	rdmo_wait_connections(1);
 }
 
+/* What an initiator is told by a line is all that it needs. */
+static void
+test_a_ticket_is_enough(void **state)
+{
+	struct rdmo_ticket ticket = {
+		.key = world.data_key,
+		.at = queue_at(0),
+		.bytes = sizeof(world.queue),
+		.tail = (uintptr_t)&world.tail,
+		.tail_key = world.ptr_key,
+	};
+	struct rdmo_connect_attr attr = { .timeout_ms = 60000 };
+	struct rdmo_op op = { .op_id = RDMO_OP_APPEND, .length = 5 };
+	char line[RDMO_TICKET_BYTES];
+	struct rdmo_conn *conn;
+
+	(void)state;
+	assert_int_equal(rdmo_ticket_get(world.target, &ticket, line, sizeof(line)), -EINVAL);
+	memcpy(ticket.secret, world.secret, sizeof(ticket.secret));
+	assert_int_equal(rdmo_ticket_get(world.target, &ticket, line, sizeof(line)), 0);
+	memset(&ticket, 0, sizeof(ticket));
+	assert_int_equal(rdmo_ticket_parse(line, &ticket), 0);
+	assert_int_equal(ticket.bytes, RDMO_QUEUE);
+	attr.address = ticket.address;
+	attr.secret = ticket.secret;
+	assert_int_equal(rdmo_connect(world.pd[1], &attr, &conn), 0);
+	op.id = ticket.id;
+	op.append.ptr_addr = ticket.tail;
+	op.append.ptr_key = ticket.tail_key;
+	op.append.data_key = ticket.key;
+	op.append.payload = "hello";
+	rdmo_expect(conn, &op, RDMO_STATUS_OK, ticket.at);
+	assert_memory_equal(world.queue, "hello\xa5", 6);
+	rdmo_disconnect(conn);
+}
+
 /* As many as there are receives for, again and again, with operations under way when they go: no receive is lost. */
 static void
 test_connections_come_and_go(void **state)
@@ -528,6 +564,7 @@ main(int argc, char **argv)
 		TEST(test_memory_that_was_taken_back),
 		TEST(test_what_is_not_posted),
 		TEST(test_a_wrong_secret_lets_nobody_in),
+		TEST(test_a_ticket_is_enough),
 		TEST(test_connections_come_and_go),
 		TEST(test_sixteen_wrong_keys_close_a_connection),
 		TEST(test_a_target_that_has_gone),
