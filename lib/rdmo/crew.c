@@ -25,6 +25,7 @@ rdmo_crew_open(struct rdmo_crew *crew, struct rdmapmd_pd *pd, const struct rdmo_
 	for (; place.index < count && rc == 0; place.index++)
 		rc = rdmo_lane_open(&crew->lanes[place.index], pd, attr, &place);
 	crew->count = count;
+	pthread_mutex_init(&crew->places, NULL);
 	if (rc != 0)
 		rdmo_crew_close(crew);
 	return rc;
@@ -36,7 +37,7 @@ rdmo_crew_close(struct rdmo_crew *crew)
 	for (uint32_t i = 0; i < crew->count; i++)
 		rdmo_lane_close(&crew->lanes[i]);
 	rte_free(crew->lanes);
-	*crew = (struct rdmo_crew){ 0 };
+	pthread_mutex_destroy(&crew->places);
 }
 
 /* How many connections a lane has, and a free place. */
@@ -69,6 +70,31 @@ rdmo_crew_place(struct rdmo_crew *crew)
 		best = place;
 	}
 	return best;
+}
+
+/* Of one that the lcore counts meanwhile. */
+static uint64_t
+counted(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+void
+rdmo_crew_stats(const struct rdmo_crew *crew, uint32_t first, uint32_t count,
+		struct rdmo_lane_stats *sum)
+{
+	*sum = (struct rdmo_lane_stats){ 0 };
+	for (uint32_t i = first; i < first + count; i++) {
+		const struct rdmo_lane_stats *lane = &crew->lanes[i].stats;
+
+		sum->messages += counted(&lane->messages);
+		sum->operations += counted(&lane->operations);
+		sum->refused += counted(&lane->refused);
+		sum->answers += counted(&lane->answers);
+		sum->closed += counted(&lane->closed);
+		sum->connections += counted(&lane->connections);
+		sum->handed_over += counted(&lane->handed_over);
+	}
 }
 
 /* Ask `count` lanes from `first` on, all at once. */

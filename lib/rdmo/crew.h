@@ -8,6 +8,7 @@
 #ifndef RDMO_CREW_H
 #define RDMO_CREW_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -19,6 +20,8 @@ struct rdmo_crew {
 	struct rdmo_lane *lanes;
 	uint32_t count;
 	atomic_bool is_alone; /* nobody polls them: who asks does it himself */
+	/* Held while a connection gets its place or leaves it, so that others can look at those that have a queue pair. */
+	pthread_mutex_t places;
 };
 
 /* `attr`: of each lane. `ended_fd`: an eventfd. */
@@ -29,6 +32,10 @@ void rdmo_crew_close(struct rdmo_crew *crew);
 
 /* A place for a connection, in the lane that has the fewest; NULL: there is none. */
 struct rdmo_peer *rdmo_crew_place(struct rdmo_crew *crew);
+
+/* What `count` lanes from `first` on have counted, all together. Threads: any. */
+void rdmo_crew_stats(const struct rdmo_crew *crew, uint32_t first, uint32_t count,
+		     struct rdmo_lane_stats *sum);
 
 /* Ask a connection's lane for a change, and wait for it. */
 int rdmo_crew_ask_home(struct rdmo_crew *crew, enum rdmo_task_kind kind, struct rdmo_peer *peer);

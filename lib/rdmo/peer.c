@@ -136,7 +136,7 @@ answer_post(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t bytes)
 	if (rdmapmd_post_send(peer->qp, &wr, 1) != 1)
 		return false;
 	peer->free_answers &= ~(UINT32_C(1) << peer->answer);
-	peer->sent++;
+	__atomic_store_n(&peer->sent, peer->sent + 1, __ATOMIC_RELAXED);
 	rdmo_count(&lane->stats.answers, 1);
 	return true;
 }
@@ -210,7 +210,7 @@ message_open(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t receive, u
 	const uint8_t *message = lane->memory + (size_t)receive * lane->attr.receive_bytes;
 	enum rdmo_reason reason;
 
-	peer->received++;
+	__atomic_store_n(&peer->received, peer->received + 1, __ATOMIC_RELAXED);
 	if ((int32_t)(peer->received - peer->granted) > 0)
 		return RDMO_REASON_CREDITS;
 	reason = rdmo_requests_open(reader, message, bytes, peer->session);
@@ -327,6 +327,7 @@ peer_leave(struct rdmo_lane *lane, struct rdmo_peer *peer)
 		return;
 	answer_begin(lane, peer);
 	peer->is_away = true;
+	rdmo_count(&lane->stats.handed_over, 1);
 	rdmo_mail_put(lane->lanes[peer->elsewhere].mail, peer);
 }
 

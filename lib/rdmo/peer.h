@@ -82,7 +82,10 @@ struct rdmo_peer {
 	bool is_active;		 /* in that list, at home */
 	bool is_away;
 	struct rdmo_chain late; /* messages that came while it was */
-	/* Requests: messages that came, that may come, that it knows it may send; counted modulo 2^32. */
+	/*
+	 * Requests: messages that came, that may come, that it knows it may send; counted modulo 2^32. What has come, and what is
+	 * sent, others read meanwhile.
+	 */
 	uint32_t received, granted, told;
 	uint64_t next_seq;
 	/* Answers: messages sent, and that may be. */
@@ -105,6 +108,7 @@ struct rdmo_lane_attr {
 /* The lcore counts, by rdmo_count(); others read meanwhile. */
 struct rdmo_lane_stats {
 	uint64_t messages, operations, refused, answers, closed, connections;
+	uint64_t handed_over; /* connections, to other lanes; each time */
 };
 
 static inline void

@@ -31,6 +31,15 @@ rdmo_session_new(int fd, bool is_local, uint64_t deadline_ms)
 
 /* ---- Ends ---- */
 
+/* It has its place by that; NULL: no more. */
+static void
+peer_place(struct rdmo_house *house, struct rdmo_peer *peer, struct rdmapmd_qp *qp)
+{
+	pthread_mutex_lock(&house->crew->places);
+	peer->qp = qp;
+	pthread_mutex_unlock(&house->crew->places);
+}
+
 /*
  * A message may lie in the CQ, in a receive of the SRQ that nobody else knows of, and destroying the queue pair would drop it. In
  * state ERR no further one comes, so that the lane can look at all of them first.
@@ -44,7 +53,7 @@ peer_end(struct rdmo_house *house, struct rdmo_peer *peer)
 	rdmapmd_qp_modify(peer->qp, &attr, RDMAPMD_QP_STATE);
 	rdmo_crew_ask_home(house->crew, RDMO_TASK_SWEEP, peer);
 	rdmapmd_qp_destroy(peer->qp);
-	peer->qp = NULL;
+	peer_place(house, peer, NULL);
 }
 
 static void
@@ -336,7 +345,7 @@ peer_qp(struct rdmo_house *house, const struct rdmo_lane *lane, struct rdmapmd_q
 /* Its queue pair, connected. */
 static enum rdmo_status
 peer_connect(struct rdmo_house *house, struct rdmo_peer *peer, const struct rdmo_addr *theirs,
-	     struct rdmo_addr *own)
+	     struct rdmo_addr *own, struct rdmapmd_qp **made)
 {
 	const struct rdmo_lane_attr *attr = &peer->home->attr;
 	struct rdmapmd_qp *qp;
@@ -358,7 +367,7 @@ peer_connect(struct rdmo_house *house, struct rdmo_peer *peer, const struct rdmo
 		rdmapmd_qp_destroy(qp);
 		return RDMO_STATUS_BOUNDS;
 	}
-	peer->qp = qp;
+	*made = qp;
 	return RDMO_STATUS_OK;
 }
 
@@ -385,6 +394,7 @@ static enum rdmo_status
 hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
 {
 	const struct rdmo_session *target;
+	struct rdmapmd_qp *qp;
 	enum rdmo_status status;
 	struct rdmo_peer *peer;
 	struct rdmo_addr own;
@@ -402,12 +412,16 @@ hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_
 	peer = rdmo_crew_place(house->crew);
 	if (peer == NULL)
 		return RDMO_STATUS_FULL;
+	/* Without a queue pair nobody looks at it; who looks at others is not in the middle of that. */
+	pthread_mutex_lock(&house->crew->places);
 	*peer = (struct rdmo_peer){ .home = peer->home, .slot = peer->slot };
+	pthread_mutex_unlock(&house->crew->places);
 	rdmo_peer_begin(peer);
-	status = peer_connect(house, peer, command->addr, &own);
+	status = peer_connect(house, peer, command->addr, &own, &qp);
 	if (status != RDMO_STATUS_OK)
 		return status;
 	peer_begin(peer, target, rq_id, command);
+	peer_place(house, peer, qp);
 	session->kind = RDMO_SESSION_INITIATOR;
 	session->peer = peer;
 	session->out_count = rdmo_hello_done_write(session->out, command->tag, peer->session,

@@ -83,6 +83,9 @@ rdmo_worker_create(struct rdmapmd_pd *pd, const struct rdmo_worker_attr *attr,
 		free(made);
 		return rc;
 	}
+	made->shown.address = made->server.address;
+	made->shown.crew = &made->crew;
+	rdmo_telemetry_add(&made->shown);
 	*worker = made;
 	return 0;
 }
@@ -94,6 +97,7 @@ rdmo_worker_destroy(struct rdmo_worker *worker)
 		return 0;
 	if (atomic_load(&worker->server.house.targets) > 0)
 		return -EBUSY;
+	rdmo_telemetry_remove(&worker->shown);
 	atomic_store(&worker->crew.is_alone, true);
 	rdmo_server_stop(&worker->server);
 	rdmo_crew_close(&worker->crew);
@@ -114,28 +118,21 @@ rdmo_worker_poll(struct rdmo_worker *worker, uint32_t i)
 	return i < worker->crew.count ? rdmo_lane_poll(&worker->crew.lanes[i]) : 0;
 }
 
-/* Of one that the lcore counts meanwhile. */
-static uint64_t
-counted(const uint64_t *counter)
-{
-	return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
-
 int
 rdmo_worker_stats(const struct rdmo_worker *worker, struct rdmo_worker_stats *stats)
 {
+	struct rdmo_lane_stats sum;
+
 	if (worker == NULL || stats == NULL)
 		return -EINVAL;
-	*stats = (struct rdmo_worker_stats){ 0 };
-	for (uint32_t i = 0; i < worker->crew.count; i++) {
-		const struct rdmo_lane_stats *lane = &worker->crew.lanes[i].stats;
-
-		stats->messages += counted(&lane->messages);
-		stats->operations += counted(&lane->operations);
-		stats->refused += counted(&lane->refused);
-		stats->answers += counted(&lane->answers);
-		stats->closed += counted(&lane->closed);
-		stats->connections += counted(&lane->connections);
-	}
+	rdmo_crew_stats(&worker->crew, 0, worker->crew.count, &sum);
+	*stats = (struct rdmo_worker_stats){
+		.messages = sum.messages,
+		.operations = sum.operations,
+		.refused = sum.refused,
+		.answers = sum.answers,
+		.closed = sum.closed,
+		.connections = sum.connections,
+	};
 	return 0;
 }
