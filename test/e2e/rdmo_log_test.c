@@ -771,7 +771,8 @@ main(int argc, char **argv)
 	};
 	int rc;
 
-	if (rdmo_world_init("rdmo_log", argc, argv) != 0)
+	world.is_far = strcmp(argv[argc - 1], "far") == 0;
+	if (rdmo_world_init("rdmo_log", argc - world.is_far, argv) != 0)
 		return 1;
 	rc = cmocka_run_group_tests_name("rdmo-log", tests, NULL, NULL);
 	rdmo_world_fini();
