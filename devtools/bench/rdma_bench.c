@@ -28,10 +28,10 @@
 #include <rte_eal.h>
 
 #include "rdma_pair.h"
+#include "timed.h"
 
-#define SAMPLES (1u << 20)
-#define LARGE	4096u /* from here on each one is signaled, and few are under way */
-#define BATCH	32u   /* receives posted at once, and completions polled */
+#define LARGE 4096u /* from here on each one is signaled, and few are under way */
+#define BATCH 32u   /* receives posted at once, and completions polled */
 /* More than are under way: what has arrived and was not polled yet keeps some. */
 #define RECEIVES (4 * RDMA_PAIR_DEPTH)
 
@@ -53,6 +53,10 @@ struct bench {
 	struct rdmapmd_sge receive_sge;
 	uint32_t due; /* receives to post anew */
 	uint64_t posted, arrived;
+	/* What is posted: a burst; or one request from each end. */
+	struct rdmapmd_send_wr wrs[RDMA_PAIR_SIGNALS];
+	struct rdmapmd_sge sges[2];
+	uint8_t mark; /* what the last WRITE wrote */
 };
 
 static int
@@ -67,10 +71,10 @@ completion(const struct rdmapmd_wc *wc)
 
 /* `n` requests from end `from`, the last one signaled: from the first half of its memory to the other's second half. */
 static void
-fill(const struct bench *b, unsigned int from, struct rdmapmd_send_wr *wrs, struct rdmapmd_sge *sge,
-     uint16_t n)
+fill(struct bench *b, unsigned int from, struct rdmapmd_send_wr *wrs, uint16_t n)
 {
 	const struct rdma_end *here = &b->pair.ends[from], *there = &b->pair.ends[1 - from];
+	struct rdmapmd_sge *sge = &b->sges[from];
 	uint16_t i;
 
 	*sge = (struct rdmapmd_sge){ (uintptr_t)here->memory, b->bytes, here->mr->lkey };
@@ -110,17 +114,17 @@ give_room(struct bench *b, uint32_t qp)
 
 /* A burst from the first end, if any queue pair has room for it. */
 static int
-post_burst(struct bench *b, struct rdmapmd_send_wr *wrs)
+post_burst(struct bench *b)
 {
 	struct rdmapmd_qp *qp;
 
 	if (b->room_tail == b->room_head)
 		return 0;
 	qp = b->pair.ends[0].qps[b->room[b->room_tail]];
-	wrs[b->burst - 1].wr_id = b->room[b->room_tail];
+	b->wrs[b->burst - 1].wr_id = b->room[b->room_tail];
 	b->room_tail = b->room_tail + 1 == b->room_size ? 0 : b->room_tail + 1;
 	b->posted += b->burst;
-	if (rdmapmd_post_send(qp, wrs, b->burst) == b->burst)
+	if (rdmapmd_post_send(qp, b->wrs, b->burst) == b->burst)
 		return 0;
 	fprintf(stderr, "post: %s\n", strerror(-qp->post_send_error));
 	return -1;
@@ -204,52 +208,28 @@ reap(struct bench *b)
 	return b->sends ? arrive(b) : done;
 }
 
-static int
-rate(struct bench *b)
+static int64_t
+step(void *of)
 {
-	struct rdmapmd_send_wr wrs[RDMA_PAIR_SIGNALS];
-	const double hz = (double)rte_get_timer_hz();
-	uint64_t start = rte_get_timer_cycles(), end, now, done = 0;
-	uint32_t i, in_sum = 0;
-	struct rdmapmd_sge sge;
-	int64_t n;
-	bool warm = false;
+	struct bench *b = of;
 
-	fill(b, 0, wrs, &sge, b->burst);
-	for (i = 0; i + 1 < b->room_size; i++)
-		give_room(b, i % b->active);
-	end = start + (uint64_t)(0.2 * hz);
-	for (;;) {
-		if (post_burst(b, wrs) != 0)
-			return -1;
-		n = reap(b);
-		if (n < 0)
-			return -1;
-		done += (uint64_t)n;
-		if (++in_sum % 16 != 0)
-			continue;
-		now = rte_get_timer_cycles();
-		if (now < end)
-			continue;
-		if (warm)
-			break;
-		/* It counts from here. */
-		warm = true;
-		done = 0;
-		start = now;
-		end = now + (uint64_t)(b->seconds * hz);
-	}
-	printf("result %s bytes %u qps %u active %u rate %.1f\n", b->test, b->bytes, b->qps,
-	       b->active, (double)done * hz / (double)(now - start));
-	return 0;
+	return post_burst(b) != 0 ? -1 : reap(b);
 }
 
 static int
-compare(const void *x, const void *y)
+rate(struct bench *b)
 {
-	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	struct timed timed = { .of = b, .seconds = b->seconds };
+	struct timed_rate found;
 
-	return a < b ? -1 : a > b;
+	fill(b, 0, b->wrs, b->burst);
+	for (uint32_t i = 0; i + 1 < b->room_size; i++)
+		give_room(b, i % b->active);
+	if (timed_rate(&timed, step, &found) != 0)
+		return -1;
+	printf("result %s bytes %u qps %u active %u rate %.1f\n", b->test, b->bytes, b->qps,
+	       b->active, (double)found.done / found.seconds);
+	return 0;
 }
 
 static int
@@ -290,46 +270,42 @@ one_way(struct bench *b, unsigned int from, const struct rdmapmd_send_wr *wr, ui
 	return 0;
 }
 
+/* Completions that were not waited for. */
+static void
+poll_rest(void *of)
+{
+	struct bench *b = of;
+	struct rdmapmd_wc wcs[8];
+
+	rdmapmd_poll_cq(b->pair.ends[0].cq, wcs, RTE_DIM(wcs));
+	rdmapmd_poll_cq(b->pair.ends[1].cq, wcs, RTE_DIM(wcs));
+}
+
+static int
+there_and_back(void *of)
+{
+	struct bench *b = of;
+	int rc;
+
+	b->mark++;
+	rc = one_way(b, 0, &b->wrs[0], b->mark);
+	return rc != 0 || b->add ? rc : one_way(b, 1, &b->wrs[1], b->mark);
+}
+
 static int
 latency(struct bench *b)
 {
-	const double hz = (double)rte_get_timer_hz();
-	const uint64_t end = rte_get_timer_cycles() + (uint64_t)((b->seconds + 0.2) * hz);
-	uint32_t *samples = malloc(SAMPLES * sizeof(*samples)), n = 0, warm = 0;
-	struct rdmapmd_send_wr wrs[2];
-	struct rdmapmd_sge sges[2];
-	struct rdmapmd_wc wcs[8];
-	uint64_t start;
-	double unit;
-	int rc = 0;
+	const struct timed timed = { .of = b, .seconds = b->seconds, .before = poll_rest };
+	const double ways = b->add ? 1 : 2;
+	struct timed_latency found;
 
-	if (samples == NULL)
+	fill(b, 0, &b->wrs[0], 1);
+	fill(b, 1, &b->wrs[1], 1);
+	if (timed_latency(&timed, there_and_back, &found) != 0)
 		return -1;
-	fill(b, 0, &wrs[0], &sges[0], 1);
-	fill(b, 1, &wrs[1], &sges[1], 1);
-	while (rc == 0 && n < SAMPLES && rte_get_timer_cycles() < end) {
-		uint8_t mark = (uint8_t)(warm + n + 1);
-
-		start = rte_get_timer_cycles();
-		rc = one_way(b, 0, &wrs[0], mark);
-		if (rc == 0 && !b->add)
-			rc = one_way(b, 1, &wrs[1], mark);
-		samples[n] = (uint32_t)RTE_MIN(rte_get_timer_cycles() - start, UINT32_MAX);
-		if (warm < 1000)
-			warm++;
-		else
-			n++;
-		/* Completions that were not waited for. */
-		rdmapmd_poll_cq(b->pair.ends[0].cq, wcs, RTE_DIM(wcs));
-		rdmapmd_poll_cq(b->pair.ends[1].cq, wcs, RTE_DIM(wcs));
-	}
-	qsort(samples, n, sizeof(*samples), compare);
-	unit = 1e6 / hz / (b->add ? 1 : 2);
-	if (rc == 0 && n > 0)
-		printf("result %s bytes %u qps %u active 1 lat %.3f %.3f\n", b->test, b->bytes,
-		       b->qps, samples[n / 2] * unit, samples[(uint64_t)n * 99 / 100] * unit);
-	free(samples);
-	return rc != 0 || n == 0 ? -1 : 0;
+	printf("result %s bytes %u qps %u active 1 lat %.3f %.3f\n", b->test, b->bytes, b->qps,
+	       found.median_us / ways, found.p99_us / ways);
+	return 0;
 }
 
 static int
