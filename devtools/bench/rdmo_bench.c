@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Rates and latencies of appends: by RDMO, whose initiator and worker are both this thread, and by what an initiator would do without
- * a worker: a FETCH_AND_ADD that reserves, then a WRITE to where it says.
+ * Rates and latencies of appends: by RDMO, whose initiators and worker are all this thread, and by what an initiator would do without
+ * a worker: a FETCH_AND_ADD that reserves, then a WRITE to where it says. Beside them what messages cost that nobody looks into.
  *
  *	rdmo_bench [EAL OPTIONS] -- DEVICE DEVICE TEST BYTES QPS SECONDS
  *
  * TEST:
- *	queue		APPENDs to a queue with an exclusive tail, in bursts of 32, as many as may be under way
+ *	queue		APPENDs to a queue with an exclusive tail, in bursts of 32, as many as may be under way, over QPS connections in
+ *			turn
+ *	queue-one	the same, each APPEND in a message of its own
  *	queue-lat	one APPEND after the other, from post to completion
+ *	echo		a SEND there and one back: 15 such pairs under way, as many as a connection has messages
  *	fw1		FETCH_AND_ADD, then WRITE: 16 such pairs under way, over QPS queue pairs
  *	fw1-lat		one such pair after the other
  *
- * QPS is for fw1; one connection, else. Prints `result TEST bytes N qps N rate X`, appends a second, or `... lat MEDIAN P99`,
- * microseconds.
+ * Prints `result TEST bytes N qps N rate X packets X`: appends or echos a second, and packets that both devices sent for each,
+ * acknowledgements among them. Or `... lat MEDIAN P99`, microseconds.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,90 +24,206 @@
 #include <string.h>
 
 #include <rte_common.h>
-#include <rte_cycles.h>
 #include <rte_eal.h>
+#include <rte_ethdev.h>
 
 #include "rdmo_pair.h"
+#include "timed.h"
 
 #define QUEUE_BYTES (1ul << 24)
 #define BURST	    32u
 #define UNDER_WAY   16u /* pairs of fw1 */
-#define SAMPLES	    (1u << 20)
-#define WARM_UP_S   0.2
+#define ECHOS	    15u /* of the 16 messages of a connection one is for credits alone */
+#define BYTES_MAX   2048u
+
+struct bench;
+
+struct test {
+	const char *name;
+	int (*begin)(struct bench *b);
+	/* One of both. */
+	int64_t (*step)(void *of);
+	int (*one)(void *of);
+	uint32_t qps_max;
+	bool connects;	      /* QPS are connections */
+	uint32_t per_message; /* APPENDs */
+	uint32_t receives;    /* of each queue pair */
+};
 
 struct bench {
 	struct rdmo_pair pair;
-	const char *test;
+	const struct test *test;
+	const char *names[2]; /* of the devices */
 	uint32_t bytes, qps;
-	double seconds;
+	struct timed timed;
+	uint64_t packets; /* sent before it counted */
 	/* Of queue: */
 	struct rdmo_op ops[BURST];
 	uint64_t posted, done;
+	uint32_t next; /* connection */
 	/* Of fw1: the requests that a queue pair is to get next. */
 	struct pending {
 		struct rdmapmd_send_wr wrs[UNDER_WAY];
 		uint16_t count;
 	} * pending;
 	struct rdmapmd_sge results[UNDER_WAY], payloads[UNDER_WAY];
-	uint32_t under_way;
+	/* Of echo, at each end: as many as are needed are taken from the arrays' ends; all alike, but the last SEND is signaled. */
+	struct echo {
+		struct rdmapmd_recv_wr receives[ECHOS];
+		struct rdmapmd_send_wr sends[ECHOS];
+		struct rdmapmd_sge from, to;
+	} echos[2];
 };
 
 /* ---- Appends by RDMO ---- */
 
-/* Post a burst if there is room; serve; complete. Returns completions, or -1. */
+static uint32_t
+queue_post(struct bench *b, struct rdmo_conn *conn, uint32_t n)
+{
+	uint32_t posted = 0, wanted, taken;
+
+	do {
+		wanted = RTE_MIN(n - posted, b->test->per_message);
+		taken = rdmo_post(conn, b->ops, wanted);
+		posted += taken;
+	} while (taken == wanted && posted < n);
+	return posted;
+}
+
+/* Complete; post a burst, if there is room; serve. The next connection's turn. Returns completions, or -1. */
 static int64_t
 queue_turn(struct bench *b, uint32_t burst)
 {
+	struct rdmo_conn *conn = b->pair.conns[b->next];
 	struct rdmo_completion done[BURST];
-	struct rdmo_conn *conn = b->pair.conn;
-	uint32_t n;
+	uint32_t n = rdmo_poll(conn, done, BURST);
 
-	if (burst > 0)
-		b->posted += rdmo_post(conn, b->ops, burst);
-	rdmo_worker_poll(b->pair.worker, 0);
-	n = rdmo_poll(conn, done, BURST);
 	for (uint32_t i = 0; i < n; i++)
 		if (done[i].status != RDMO_STATUS_OK) {
 			fprintf(stderr, "append: %s\n", rdmo_status_str(done[i].status));
 			return -1;
 		}
 	b->done += n;
+	if (burst > 0)
+		b->posted += queue_post(b, conn, burst);
+	rdmo_worker_poll(b->pair.worker, 0);
+	b->next = b->next + 1 == b->pair.connections ? 0 : b->next + 1;
 	return n;
 }
 
-/* The queue is near its end: all that is under way, and an empty one. */
 static int
-queue_renew(struct bench *b)
+queue_begin(struct bench *b)
 {
-	while (b->done < b->posted)
-		if (queue_turn(b, 0) < 0)
-			return -1;
-	if (rdmo_pair_renew(&b->pair) != 0)
-		return -1;
 	for (uint32_t i = 0; i < BURST; i++)
 		b->ops[i] = rdmo_pair_append(&b->pair, b->pair.rdma.ends[0].memory, b->bytes);
 	b->posted = b->done = 0;
 	return 0;
 }
 
+/* There must be room for a burst: else all that is under way, and an empty queue. Returns what that has completed, or -1. */
 static int64_t
-queue_step(struct bench *b)
+queue_room(struct bench *b)
 {
-	if ((b->posted + BURST) * b->bytes > QUEUE_BYTES && queue_renew(b) != 0)
+	const uint64_t done = b->done;
+	uint64_t start;
+
+	if ((b->posted + BURST) * b->bytes <= QUEUE_BYTES)
+		return 0;
+	while (b->done < b->posted)
+		if (queue_turn(b, 0) < 0)
+			return -1;
+	start = timed_now_ns();
+	if (rdmo_pair_renew(&b->pair) != 0)
 		return -1;
-	return queue_turn(b, BURST);
+	b->timed.left_out_ns += timed_now_ns() - start;
+	return (int64_t)(b->done - done) + queue_begin(b);
+}
+
+static int64_t
+queue_step(void *of)
+{
+	struct bench *b = of;
+	const int64_t before = queue_room(b), n = before < 0 ? -1 : queue_turn(b, BURST);
+
+	return n < 0 ? -1 : before + n;
 }
 
 static int
-queue_one(struct bench *b)
+queue_one(void *of)
 {
+	struct bench *b = of;
 	int64_t n;
 
-	if ((b->posted + 1) * b->bytes > QUEUE_BYTES && queue_renew(b) != 0)
+	if (queue_room(b) < 0)
 		return -1;
 	for (n = queue_turn(b, 1); n == 0; n = queue_turn(b, 0))
 		;
 	return n < 0 ? -1 : 0;
+}
+
+/* ---- Messages that nobody looks into ---- */
+
+/* What has come goes back. Returns how much, or -1. */
+static int64_t
+echo_end(struct bench *b, uint32_t end)
+{
+	struct rdma_end *here = &b->pair.rdma.ends[end];
+	struct echo *echo = &b->echos[end];
+	struct rdmapmd_wc wcs[2 * ECHOS];
+	const uint16_t n = rdmapmd_poll_cq(here->cq, wcs, RTE_DIM(wcs));
+	uint16_t come = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		if (wcs[i].status != RDMAPMD_WC_SUCCESS) {
+			fprintf(stderr, "completion: %s\n", rdmapmd_wc_status_str(wcs[i].status));
+			return -1;
+		}
+		come += wcs[i].opcode == RDMAPMD_WC_RECV;
+	}
+	if (come == 0)
+		return 0;
+	if (rdmapmd_post_recv(here->qps[0], &echo->receives[ECHOS - come], come) == come &&
+	    rdmapmd_post_send(here->qps[0], &echo->sends[ECHOS - come], come) == come)
+		return come;
+	fprintf(stderr, "echo: a queue is full\n");
+	return -1;
+}
+
+static int64_t
+echo_step(void *of)
+{
+	const int64_t n = echo_end(of, 0);
+
+	return n < 0 || echo_end(of, 1) < 0 ? -1 : n;
+}
+
+static int
+echo_begin(struct bench *b)
+{
+	for (uint32_t end = 0; end < 2; end++) {
+		struct rdma_end *here = &b->pair.rdma.ends[end];
+		struct echo *echo = &b->echos[end];
+
+		echo->from =
+			(struct rdmapmd_sge){ (uintptr_t)here->memory, b->bytes, here->mr->lkey };
+		echo->to = echo->from;
+		echo->to.addr += BYTES_MAX;
+		for (uint32_t i = 0; i < ECHOS; i++) {
+			echo->receives[i] =
+				(struct rdmapmd_recv_wr){ .sg_list = &echo->to, .num_sge = 1 };
+			echo->sends[i] = (struct rdmapmd_send_wr){
+				.sg_list = &echo->from,
+				.num_sge = 1,
+				.opcode = RDMAPMD_WR_SEND,
+				.send_flags = i + 1 == ECHOS ? RDMAPMD_SEND_SIGNALED : 0,
+			};
+		}
+		if (rdmapmd_post_recv(here->qps[0], echo->receives, ECHOS) != ECHOS)
+			return -1;
+	}
+	return rdmapmd_post_send(b->pair.rdma.ends[0].qps[0], b->echos[0].sends, ECHOS) == ECHOS
+		       ? 0
+		       : -1;
 }
 
 /* ---- Appends by FETCH_AND_ADD and WRITE ---- */
@@ -172,8 +291,9 @@ pending_post(struct bench *b)
 
 /* What has completed goes on to its next request. Returns pairs that are done, or -1. */
 static int64_t
-fw1_turn(struct bench *b)
+fw1_step(void *of)
 {
+	struct bench *b = of;
 	struct rdmapmd_wc wcs[UNDER_WAY];
 	const uint16_t n = rdmapmd_poll_cq(b->pair.rdma.ends[0].cq, wcs, UNDER_WAY);
 	int64_t done = 0;
@@ -190,22 +310,23 @@ fw1_turn(struct bench *b)
 			continue;
 		}
 		done++;
-		if (b->under_way > 1)
+		if (b->test->step != NULL)
 			reserve(b, which);
 	}
 	return pending_post(b) != 0 ? -1 : done;
 }
 
 static int
-fw1_one(struct bench *b)
+fw1_one(void *of)
 {
+	struct bench *b = of;
 	int64_t n;
 
 	reserve(b, 0);
 	if (pending_post(b) != 0)
 		return -1;
 	do
-		n = fw1_turn(b);
+		n = fw1_step(b);
 	while (n == 0);
 	return n < 0 ? -1 : 0;
 }
@@ -226,123 +347,115 @@ fw1_begin(struct bench *b)
 		at += 64 + RTE_ALIGN_CEIL(b->bytes, 64);
 	}
 	*b->pair.tail = 0;
-	for (uint32_t i = 0; i < UNDER_WAY && b->under_way > 1; i++)
+	for (uint32_t i = 0; i < UNDER_WAY && b->test->step != NULL; i++)
 		reserve(b, i);
 	return pending_post(b);
 }
 
 /* ---- Measuring ---- */
 
-static int
-rate(struct bench *b, int64_t (*step)(struct bench *))
-{
-	const double hz = (double)rte_get_timer_hz();
-	uint64_t start = 0, now, done = 0;
-	uint64_t end = rte_get_timer_cycles() + (uint64_t)(WARM_UP_S * hz);
-	int64_t n;
+static const struct test tests[] = {
+	{ "queue", queue_begin, .step = queue_step, .connects = true, .qps_max = 1024,
+	  .per_message = BURST },
+	{ "queue-one", queue_begin, .step = queue_step, .connects = true, .qps_max = 1024,
+	  .per_message = 1 },
+	{ "queue-lat", queue_begin, .one = queue_one, .connects = true, .qps_max = 1,
+	  .per_message = 1 },
+	{ "echo", echo_begin, .step = echo_step, .qps_max = 1, .receives = ECHOS },
+	{ "fw1", fw1_begin, .step = fw1_step, .qps_max = UNDER_WAY },
+	{ "fw1-lat", fw1_begin, .one = fw1_one, .qps_max = UNDER_WAY },
+};
 
-	for (uint32_t i = 0;; i++) {
-		n = step(b);
-		if (n < 0)
+/* Packets of RDMA that both devices have sent. */
+static int
+packets_sent(const struct bench *b, uint64_t *packets)
+{
+	static const char counter[] = "tx_vport_rdma_unicast_packets";
+	uint64_t id, sent;
+	uint16_t port;
+
+	*packets = 0;
+	for (uint32_t i = 0; i < RTE_DIM(b->names); i++) {
+		if (rte_eth_dev_get_port_by_name(b->names[i], &port) != 0 ||
+		    rte_eth_xstats_get_id_by_name(port, counter, &id) != 0 ||
+		    rte_eth_xstats_get_by_id(port, &id, &sent, 1) != 1) {
+			fprintf(stderr, "%s has no %s\n", b->names[i], counter);
 			return -1;
-		done += (uint64_t)n;
-		now = rte_get_timer_cycles();
-		if (i % 16 != 0 || now < end)
-			continue;
-		if (start != 0)
-			break;
-		/* It counts from here. */
-		done = 0;
-		start = now;
-		end = now + (uint64_t)(b->seconds * hz);
+		}
+		*packets += sent;
 	}
-	printf("result %s bytes %u qps %u rate %.1f\n", b->test, b->bytes, b->qps,
-	       (double)done * hz / (double)(now - start));
+	return 0;
+}
+
+static void
+rate_begins(void *of)
+{
+	struct bench *b = of;
+
+	packets_sent(b, &b->packets); /* that it cannot be known is seen at the end, too */
+}
+
+static int
+rate(struct bench *b)
+{
+	struct timed_rate found;
+	uint64_t packets;
+
+	b->timed.before = rate_begins;
+	if (timed_rate(&b->timed, b->test->step, &found) != 0 || packets_sent(b, &packets) != 0)
+		return -1;
+	printf("result %s bytes %u qps %u rate %.1f packets %.4f\n", b->test->name, b->bytes,
+	       b->qps, (double)found.done / found.seconds,
+	       (double)(packets - b->packets) / (double)found.done);
 	return 0;
 }
 
 static int
-compare(const void *x, const void *y)
+latency(struct bench *b)
 {
-	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	struct timed_latency found;
 
-	return a < b ? -1 : a > b;
-}
-
-static int
-latency(struct bench *b, int (*one)(struct bench *))
-{
-	const double hz = (double)rte_get_timer_hz(), unit = 1e6 / hz;
-	const uint64_t begin = rte_get_timer_cycles();
-	const uint64_t warm = begin + (uint64_t)(WARM_UP_S * hz);
-	const uint64_t end = warm + (uint64_t)(b->seconds * hz);
-	uint32_t *samples = malloc(SAMPLES * sizeof(*samples)), n = 0;
-	uint64_t start, now = begin;
-	int rc = 0;
-
-	if (samples == NULL)
+	if (timed_latency(&b->timed, b->test->one, &found) != 0)
 		return -1;
-	while (rc == 0 && n < SAMPLES && now < end) {
-		start = rte_get_timer_cycles();
-		rc = one(b);
-		now = rte_get_timer_cycles();
-		samples[n] = (uint32_t)RTE_MIN(now - start, UINT32_MAX);
-		n += start >= warm;
-	}
-	qsort(samples, n, sizeof(*samples), compare);
-	if (rc == 0 && n > 0)
-		printf("result %s bytes %u qps %u lat %.3f %.3f\n", b->test, b->bytes, b->qps,
-		       samples[n / 2] * unit, samples[(uint64_t)n * 99 / 100] * unit);
-	free(samples);
-	return rc != 0 || n == 0 ? -1 : 0;
+	printf("result %s bytes %u qps %u lat %.3f %.3f\n", b->test->name, b->bytes, b->qps,
+	       found.median_us, found.p99_us);
+	return 0;
 }
 
 static int
-measure(struct bench *b)
+run(struct bench *b)
 {
-	const bool is_latency = strstr(b->test, "-lat") != NULL;
+	const struct rdmo_pair_attr attr = { .qps = b->test->connects ? 1 : b->qps,
+					     .receives = b->test->receives,
+					     .connections = b->test->connects ? b->qps : 1,
+					     .queue_bytes = QUEUE_BYTES };
+	int rc = rdmo_pair_open(&b->pair, b->names, &attr);
 
-	if (strncmp(b->test, "fw1", 3) == 0) {
-		b->under_way = is_latency ? 1 : UNDER_WAY;
-		if (fw1_begin(b) != 0)
-			return -1;
-		return is_latency ? latency(b, fw1_one) : rate(b, fw1_turn);
-	}
-	if (queue_renew(b) != 0)
-		return -1;
-	return is_latency ? latency(b, queue_one) : rate(b, queue_step);
-}
-
-static int
-run(struct bench *b, const char *const names[2])
-{
-	const struct rdmo_pair_attr attr = { .qps = b->qps, .queue_bytes = QUEUE_BYTES };
-	int rc = rdmo_pair_open(&b->pair, names, &attr);
-
-	if (rc != 0)
-		return rc;
-	rc = measure(b);
+	if (rc == 0)
+		rc = b->test->begin(b);
+	if (rc == 0)
+		rc = b->test->step != NULL ? rate(b) : latency(b);
 	free(b->pending);
-	return rdmo_pair_close(&b->pair) != 0 ? -1 : rc;
+	/* What broke may not come to an end. */
+	return rc != 0 ? rc : rdmo_pair_close(&b->pair);
 }
 
 /* What the command line asks for makes sense. */
 static bool
 read_arguments(struct bench *b, int argc, char **argv)
 {
-	static const char *const tests[] = { "queue", "queue-lat", "fw1", "fw1-lat" };
-	bool is_test = false;
-
 	if (argc != 7)
 		return false;
-	b->test = argv[3];
+	b->names[0] = argv[1];
+	b->names[1] = argv[2];
 	for (uint32_t i = 0; i < RTE_DIM(tests); i++)
-		is_test |= strcmp(b->test, tests[i]) == 0;
+		if (strcmp(argv[3], tests[i].name) == 0)
+			b->test = &tests[i];
 	b->bytes = (uint32_t)strtoul(argv[4], NULL, 10);
 	b->qps = (uint32_t)strtoul(argv[5], NULL, 10);
-	b->seconds = strtod(argv[6], NULL);
-	return is_test && b->bytes >= 8 && b->bytes <= 2048 && b->qps > 0 && b->qps <= UNDER_WAY &&
-	       b->seconds > 0;
+	b->timed = (struct timed){ .of = b, .seconds = strtod(argv[6], NULL) };
+	return b->test != NULL && b->bytes >= 8 && b->bytes <= BYTES_MAX && b->qps > 0 &&
+	       b->qps <= b->test->qps_max && b->timed.seconds > 0;
 }
 
 int
@@ -356,12 +469,13 @@ main(int argc, char **argv)
 		return EXIT_FAILURE;
 	argv += used;
 	if (!read_arguments(&b, argc - used, argv)) {
-		fprintf(stderr, "usage: rdmo_bench [EAL OPTIONS] -- DEVICE DEVICE "
-				"queue|queue-lat|fw1|fw1-lat BYTES QPS SECONDS\n"
-				"8 to 2,048 bytes, 1 to 16 queue pairs\n");
+		fprintf(stderr,
+			"usage: rdmo_bench [EAL OPTIONS] -- DEVICE DEVICE "
+			"queue|queue-one|queue-lat|echo|fw1|fw1-lat BYTES QPS SECONDS\n"
+			"8 to 2,048 bytes; 1 to 1,024 connections, or 1 to 16 queue pairs\n");
 		return 2;
 	}
-	rc = run(&b, (const char *const[]){ argv[1], argv[2] });
+	rc = run(&b);
 	rte_eal_cleanup();
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

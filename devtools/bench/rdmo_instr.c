@@ -70,7 +70,7 @@ static const struct {
 static int
 round_trip(struct counted *counted, enum step counted_step, uint16_t burst)
 {
-	void *const objects[STEPS] = { pair.conn, pair.worker, pair.conn };
+	void *const objects[STEPS] = { pair.conns[0], pair.worker, pair.conns[0] };
 
 	for (enum step step = 0; step < STEPS; step++) {
 		const uint16_t n = step == counted_step
@@ -109,7 +109,7 @@ static int
 round_trips(struct counted *counted, enum step step, unsigned int burst, unsigned int bytes,
 	    uint64_t calls)
 {
-	void *const objects[STEPS] = { pair.conn, pair.worker, pair.conn };
+	void *const objects[STEPS] = { pair.conns[0], pair.worker, pair.conns[0] };
 	const uint64_t rounds = QUEUE_BYTES / ((uint64_t)burst * bytes);
 	int rc = 0;
 
@@ -152,7 +152,7 @@ int
 main(int argc, char **argv)
 {
 	const char *const names[] = { "net_rnic0", "net_rnic1" };
-	const struct rdmo_pair_attr attr = { .queue_bytes = QUEUE_BYTES };
+	const struct rdmo_pair_attr attr = { .connections = 1, .queue_bytes = QUEUE_BYTES };
 	struct counted_plan plan;
 	struct counted counted;
 	int skip, rc;

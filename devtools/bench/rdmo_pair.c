@@ -4,14 +4,19 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <pthread.h>
 
+#include <rte_common.h>
+
 #include "rdmo_pair.h"
 
-#define TAIL_ROOM 4096 /* before the queue: the tail alone */
+#define TAIL_ROOM    4096 /* before the queue: the tail alone */
+#define CREDITS	     16u  /* of each connection, as a worker's default is; and its receives */
+#define RECEIVES_MIN 512u
 
 /* Something that waits for the worker. */
 struct errand {
@@ -99,8 +104,8 @@ begin(struct rdmo_pair *pair)
 		rc = rdmo_rq_create(pair->target, pair->secret, &rq_id);
 	if (rc == 0)
 		rc = queue_offer(pair);
-	if (rc == 0)
-		rc = rdmo_connect(pair->rdma.ends[0].pd, &attr, &pair->conn);
+	for (unsigned int i = 0; i < pair->connections && rc == 0; i++)
+		rc = rdmo_connect(pair->rdma.ends[0].pd, &attr, &pair->conns[i]);
 	return rc;
 }
 
@@ -110,11 +115,20 @@ rdmo_pair_open(struct rdmo_pair *pair, const char *const names[2],
 {
 	const struct rdma_pair_attr rdma = { .type = RDMAPMD_QPT_RC,
 					     .qps = attr->qps,
+					     .receives = attr->receives,
 					     .bytes = TAIL_ROOM + attr->queue_bytes };
-	const struct rdmo_worker_attr worker = { .address = "127.0.0.1:0" };
+	const struct rdmo_worker_attr worker = {
+		.address = "127.0.0.1:0",
+		.credits = CREDITS,
+		.receives = RTE_MAX(attr->connections * CREDITS, RECEIVES_MIN),
+	};
 	int rc;
 
-	*pair = (struct rdmo_pair){ .queue_bytes = attr->queue_bytes };
+	*pair = (struct rdmo_pair){ .queue_bytes = attr->queue_bytes,
+				    .connections = attr->connections };
+	pair->conns = calloc(attr->connections, sizeof(*pair->conns));
+	if (pair->conns == NULL)
+		return -ENOMEM;
 	rc = rdma_pair_open(&pair->rdma, names, &rdma);
 	if (rc != 0)
 		return rc;
@@ -137,7 +151,8 @@ rdmo_pair_renew(struct rdmo_pair *pair)
 static int
 end(struct rdmo_pair *pair)
 {
-	rdmo_disconnect(pair->conn);
+	for (unsigned int i = 0; i < pair->connections; i++)
+		rdmo_disconnect(pair->conns[i]);
 	rdmo_target_close(pair->target);
 	return 0;
 }
@@ -147,6 +162,7 @@ rdmo_pair_close(struct rdmo_pair *pair)
 {
 	int rc = served(pair, end, "end");
 
+	free(pair->conns);
 	if (rc == 0)
 		rc = rdmo_worker_destroy(pair->worker);
 	return rc != 0 ? rc : rdma_pair_close(&pair->rdma);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What rdmo_bench and rdmo_instr share: an initiator on one device; on another a worker, and a target with a queue. The thread that
+ * What rdmo_bench and rdmo_instr share: initiators on one device; on another a worker, and a target with a queue. The thread that
  * calls these is the one that polls the worker; what would wait for that is done by another thread meanwhile.
  */
 #ifndef RDMO_PAIR_H
@@ -13,8 +13,10 @@
 #define RDMO_PAIR_ID 42 /* the target's */
 
 struct rdmo_pair_attr {
-	unsigned int qps;   /* of the pair of devices below, besides the connection's */
-	size_t queue_bytes; /* a power of two */
+	unsigned int qps;	  /* of the pair of devices below, besides the connections' */
+	unsigned int receives;	  /* that each of these has room for */
+	unsigned int connections; /* 1 .. 2,048 */
+	size_t queue_bytes;	  /* a power of two */
 };
 
 struct rdmo_pair {
@@ -23,7 +25,8 @@ struct rdmo_pair {
 	size_t queue_bytes;
 	struct rdmo_worker *worker;
 	struct rdmo_target *target;
-	struct rdmo_conn *conn;
+	struct rdmo_conn **conns;
+	unsigned int connections;
 	rte_le64_t *tail;
 	uint8_t *queue;
 	uint64_t ptr_key, data_key;
