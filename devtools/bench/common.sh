@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What agree.sh, eth.sh, instr.sh and rdma.sh share: options, the build, peers, hugepages. Source it with $me set to the
+# What agree.sh, eth.sh, instr.sh, rdma.sh and rdmo.sh share: options, the build, peers, hugepages. Source it with $me set to the
 # name for messages and with a function usage; it sets $here and $root, and sources lib.sh.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -73,6 +73,57 @@ build_option()
 	[ -n "${2:-}" ] || usage_error "--build needs a folder"
 	build=$(realpath -m "$2")
 	taken=2
+}
+
+# What rdma.sh and rdmo.sh have besides.
+count=yes # instructions
+rows=""   # those that were asked for
+
+# usage_rdma TEXT: their options; TEXT says what rows and tests there are.
+usage_rdma()
+{
+	cat <<USAGE
+  --quick          one repetition of 0.5 s: does it work? not for figures
+  --repeat N       repetitions, interleaved; the medians are printed (default 5)
+  --seconds S      length of one measurement (default 2)
+$1
+  --no-instr       do not count instructions
+  --cpus A,B       A: device thread, softrnicd, UCX's server; B: the application's thread
+  --patience N     measure again, up to N times, when other work used the CPUs (default 2); in all
+                   at most half as often as there are measurements
+  --build DIR      build to use (default build-bench/); one that exists must have -Dbench=true
+USAGE
+	usage_common
+}
+
+# rdma_option ARGUMENT...: one of theirs.
+rdma_option()
+{
+	taken=1
+	case $1 in
+	--quick) args+=(--repeat 1 --seconds 0.5 --patience 0) ;;
+	--no-instr) count=no ;;
+	--tests) take '.+' "names" "$@" ;;
+	--build) build_option "$@" ;;
+	*)
+		[ "$1" != --rows ] || rows=${2:-}
+		timed_option "$@"
+		;;
+	esac
+}
+
+# Unless only rows of ours were asked for.
+wants_ucx()
+{
+	[[ ! $rows || $rows =~ (tcp|shm)_ ]]
+}
+
+# rdma_programs: rdma_bench, and what it runs on.
+rdma_programs()
+{
+	add_program --program rdma_bench
+	programs+=(drivers/net/rnic/librte_net_rnic.so app/softrnicd/softrnicd)
+	args+=(--plugin "$build/drivers/net/rnic/librte_net_rnic.so" --softrnicd "$build/app/softrnicd/softrnicd")
 }
 
 # try_packages PACKAGE...: what can be installed is; what is missing then is seen where it is used.

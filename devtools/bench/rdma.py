@@ -24,6 +24,8 @@ CALLS = ("post", "post-inline", "poll", "poll-read", "poll-receive")
 class Test:
     """One thing to measure: how by ours, how by UCX, and which of two figures is the better one."""
 
+    program = "program"  # the option that names it
+
     def __init__(self, key, name, unit, ours, ucx=(), iterations=0, mtu=0):
         self.key = key
         self.name = name
@@ -37,6 +39,12 @@ class Test:
     def latency(self):
         """Less is better."""
         return self.unit == "us"
+
+    def value(self, said):
+        """In its unit, of what a program says: operations a second, or microseconds."""
+        if self.latency:
+            return said
+        return said * self.ours[1] / 1e9 if self.unit == "GB/s" else said / 1e6
 
 
 TESTS = [
@@ -78,7 +86,7 @@ class Side(Row):
 
 
 class Ours(Side):
-    """rdma_bench on two devices joined by a pair wire."""
+    """A program of ours on two devices joined by a pair wire."""
 
     daemon = False
     wire = "wire=pair:bench"
@@ -101,9 +109,8 @@ class Ours(Side):
                 *[f"--vdev={v}" for v in self._vdevs(folder, args)]]
 
     def measure(self, test, folder, args):
-        what, size, qps, active = test.ours
-        command = [args.program, *self.eal(folder, args), "--", "net_rnic0", "net_rnic1", what,
-                   str(size), str(qps), str(active), str(args.seconds),
+        command = [getattr(args, test.program), *self.eal(folder, args), "--", "net_rnic0",
+                   "net_rnic1", *map(str, test.ours), str(args.seconds),
                    *([str(test.mtu)] if test.mtu else [])]
         daemon = None
         if self.daemon:
@@ -118,11 +125,11 @@ class Ours(Side):
                 daemon.quit()
         if daemon:
             daemon.check_end()
-        m = re.search(r"^result \S+ bytes \d+ qps \d+ active \d+ (rate|lat) ([\d.]+)", output, re.M)
-        if not m:
-            raise Failed(f"no result: {output[-200:]}")
-        value = float(m.group(2))
-        return value if test.latency else value * size / 1e9 if test.unit == "GB/s" else value / 1e6
+        self.read_more(test, output)
+        return test.value(result(output))
+
+    def read_more(self, test, output):
+        """What a program says beside the result."""
 
 
 class Bytes(Ours):
@@ -166,6 +173,10 @@ class Ucx(Side):
     def can(self, test):
         return bool(test.ucx and test.ucx[self.messages])
 
+    def choose_transport(self):
+        """For the processes to come."""
+        os.environ.update({k: v for k, v in self.environment.items() if k.startswith("UCX_")})
+
     def measure(self, test, folder, args):
         size = test.ours[1]
         # As many as take about the time asked for, on the machine that this was written on.
@@ -176,7 +187,7 @@ class Ucx(Side):
                   "-s", str(size), "-n", str(iterations), "-w", str(max(100, iterations // 20)),
                   "-f", "-v"]
         log = os.path.join(folder, "ucx.log")
-        os.environ.update({k: v for k, v in self.environment.items() if k.startswith("UCX_")})
+        self.choose_transport()
         peer = Child(server, log, args.cpus[0])
         try:
             wait_listening(self.port, peer)
@@ -209,6 +220,14 @@ def wait_listening(port, child):
                 pass
         time.sleep(0.02)
     raise Failed(f"{child.name} does not listen: {child.tail()}")
+
+
+def result(output):
+    """The figure that a program of the bench has found."""
+    m = re.search(r"^result .* (?:rate|lat) ([\d.]+)", output, re.M)
+    if not m:
+        raise Failed(f"no result: {output[-200:]}")
+    return float(m.group(1))
 
 
 def run(command, timeout, cpu=None):
@@ -308,8 +327,8 @@ def instruction_table(report, args):
         report.data[what] = {f"{n}_{b}": round(v, 2) for (n, b, _), v in found.items()}
 
 
-def make_report(bench, what):
-    """Tables, ratios, notes."""
+def figures_report(bench, what):
+    """All figures, and notes on any run."""
     args = bench.args
     report = Report(args.root, what)
     table = Table(f"Median of {args.repeat} x {args.seconds:g} s",
@@ -321,8 +340,21 @@ def make_report(bench, what):
             cells.append("failed" if test.key in row.why else "-" if m is None else f"{m:.3f}")
         table.rows.append([test.name, test.unit] + cells)
     report.tables.append(table)
-    add_ratios(report, bench)
     report.notes += [
+        f"CPUs {args.cpus[0]} (device thread, softrnicd, UCX's server) and {args.cpus[1]}",
+        *bench.notes(),
+    ]
+    report.data = {**bench.data(), "rows": [
+        {"key": r.key, "name": r.name, "figures": r.figures, "failed": r.why}
+        for r in bench.rows]}
+    return report
+
+
+def make_report(bench):
+    """Tables, ratios, notes."""
+    report = figures_report(bench, "devtools/bench/rdma.sh")
+    add_ratios(report, bench)
+    report.notes[:0] = [
         "packets as bytes: headers, and the ICRC made and checked; in the other rows a packet is a"
         " descriptor that points at the sender's memory",
         "net_rnic: one application thread posts and polls, the device (thread or daemon) does the"
@@ -331,12 +363,7 @@ def make_report(bench, what):
         " instructions, below 1",
         "UCX tcp is the floor; UCX over shared memory copies or stores into the peer's memory with"
         " no device in between",
-        f"CPUs {args.cpus[0]} (device thread, softrnicd, UCX's server) and {args.cpus[1]}",
-        *bench.notes(),
     ]
-    report.data = {**bench.data(), "rows": [
-        {"key": r.key, "name": r.name, "figures": r.figures, "failed": r.why}
-        for r in bench.rows]}
     return report
 
 
@@ -353,30 +380,41 @@ def draw(pyplot, bench, path):
     figure.savefig(path)
 
 
-def main():
-    """See rdma.sh --help."""
-    p = turns_parser("rdma.py")
+def rdma_parser(name):
+    """The options of rdma.py and rdmo.py."""
+    p = turns_parser(name)
     p.add_argument("--program", required=True)
     p.add_argument("--instr")
-    p.add_argument("--instr-peer")
     p.add_argument("--tests", type=names)
-    args = p.parse_args()
-    check_args(p, args, (args.rows, [r.key for r in all_rows(args)], "row"),
-               (args.tests, [t.key for t in TESTS], "test"))
-    pyplot = need_plot(args.plot)
-    bench = run_turns(Bench, args)
-    report = make_report(bench, "devtools/bench/rdma.sh")
+    return p
+
+
+def finish(bench, report, count):
+    """Count instructions, if there is a program for it, and publish all. count: adds them. The exit code."""
+    args = bench.args
     failed = bench.failed()
     if args.instr:
         try:
-            instruction_table(report, args)
+            count(report, args)
         except Failed as e:
             failed = True
-            print(f"rdma: {e}", file=sys.stderr)
+            print(f"{bench.name}: {e}", file=sys.stderr)
     publish(report, args)
-    if pyplot:
-        draw(pyplot, bench, args.plot)
+    if args.plot:
+        draw(need_plot(args.plot), bench, args.plot)
     return 1 if failed else 0
+
+
+def main():
+    """See rdma.sh --help."""
+    p = rdma_parser("rdma.py")
+    p.add_argument("--instr-peer")
+    args = p.parse_args()
+    check_args(p, args, (args.rows, [r.key for r in all_rows(args)], "row"),
+               (args.tests, [t.key for t in TESTS], "test"))
+    need_plot(args.plot)
+    bench = run_turns(Bench, args)
+    return finish(bench, make_report(bench), instruction_table)
 
 
 if __name__ == "__main__":

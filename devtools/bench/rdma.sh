@@ -21,19 +21,10 @@ with packets as bytes, too; and UCX over tcp and over shared memory, in turn. Co
 `ratio NAME=VALUE` lines (ours by the peer's). Takes 6 to 15 minutes behind the build.
 The machine must be quiet: two CPUs for this alone.
 
-  --quick          one repetition of 0.5 s: does it work? not for figures
-  --repeat N       repetitions, interleaved; the medians are printed (default 5)
-  --seconds S      length of one measurement (default 2)
-  --rows NAME,...  of: rnic rnic_bytes softrnicd tcp_put tcp_am shm_am (default all)
-  --tests NAME,... of: write8 write8_lat add8 add8_lat write64k write1m write1m_jumbo
-                   write64 send64 ud64 one_of_1024 all_1024
-  --no-instr       do not count instructions
-  --cpus A,B       A: device thread, softrnicd, UCX's server; B: the application's thread
-  --patience N     measure again, up to N times, when other work used the CPUs (default 2); in all
-                   at most half as often as there are measurements
-  --build DIR      build to use (default build-bench/); one that exists must have -Dbench=true
 USAGE
-	usage_common
+	usage_rdma '  --rows NAME,...  of: rnic rnic_bytes softrnicd tcp_put tcp_am shm_am (default all)
+  --tests NAME,... of: write8 write8_lat add8 add8_lat write64k write1m write1m_jumbo
+                   write64 send64 ud64 one_of_1024 all_1024'
 	cat <<'USAGE'
 
 Needs ucx_perftest (ucx-utils) and libibverbs-dev for the peers, and valgrind for the instructions. Hugepages are
@@ -48,26 +39,13 @@ USAGE
 
 # 2 MiB pages: the application's queues and memory; softrnicd maps the same.
 pages=160
-count=yes
-rows=""
 while [ $# -gt 0 ]; do
-	taken=1
-	case $1 in
-	--quick) args+=(--repeat 1 --seconds 0.5 --patience 0) ;;
-	--no-instr) count=no ;;
-	--tests) take '.+' "names" "$@" ;;
-	--build) build_option "$@" ;;
-	*)
-		[ "$1" != --rows ] || rows=${2:-}
-		timed_option "$@"
-		;;
-	esac
+	rdma_option "$@"
 	shift $taken
 done
 
 need_tool python3 python3
-# Unless only rows of ours were asked for.
-if [[ ! $rows || $rows =~ (tcp|shm)_ ]]; then
+if wants_ucx; then
 	command -v ucx_perftest >/dev/null || try_packages ucx-utils
 	command -v ucx_perftest >/dev/null ||
 		without UCX "ucx_perftest is missing (apt-get install ucx-utils)"
@@ -77,12 +55,10 @@ if [ $count = yes ]; then
 	try_packages libibverbs-dev
 fi
 setup_bench
-programs=(devtools/bench/rdma_bench drivers/net/rnic/librte_net_rnic.so app/softrnicd/softrnicd)
+rdma_programs
 if [ $count = yes ]; then
 	add_program --instr rdma_instr
 	add_peer --instr-peer libmlx5_instr libmlx5 || true
 fi
 build_programs
-measure $pages "$here/rdma.py" --root "$root" --program "$build/devtools/bench/rdma_bench" \
-	--plugin "$build/drivers/net/rnic/librte_net_rnic.so" \
-	--softrnicd "$build/app/softrnicd/softrnicd"
+measure $pages "$here/rdma.py" --root "$root"
