@@ -10,6 +10,7 @@ import pytest
 SOURCE = os.environ["RDMAPMD_SOURCE"]
 TOOLS = ("bash", "cat", "chmod", "dirname", "env", "grep", "mkdir", "realpath", "rm", "sed", "tail", "touch")
 NO_LIBMLX5 = "libmlx5.a, libibverbs.a or libnl is missing (apt-get install libibverbs-dev)"
+NO_UCX = "libucp is missing (apt-get install libucx-dev)"
 
 
 class Tree:
@@ -21,14 +22,15 @@ class Tree:
         os.makedirs(bench)
         os.makedirs(self.at("build"))
         os.makedirs(self.at("build-bench/meson-logs"))
-        for name in ("common.sh", "rdma.sh", "instr.sh"):
+        for name in ("common.sh", "rdma.sh", "rdmo.sh", "instr.sh"):
             if os.path.exists(f"{SOURCE}/devtools/bench/{name}"):
                 shutil.copy(f"{SOURCE}/devtools/bench/{name}", bench)
         shutil.copy(f"{SOURCE}/devtools/lib.sh", self.at("devtools"))
         with open(self.at("devtools/lib.sh"), "a", encoding="utf-8") as lib:
             lib.write("setup_build() { :; }\nhugepages_reserve() { :; }\n")
         with open(self.at("build-bench/meson-logs/meson-log.txt"), "w", encoding="utf-8") as log:
-            log.write(f"WARNING: libmlx5_instr, the peer, is not built: {NO_LIBMLX5}\n")
+            log.write(f"WARNING: libmlx5_instr, the peer, is not built: {NO_LIBMLX5}\n"
+                      f"WARNING: rdmo_ucx, the peer, is not built: {NO_UCX}\n")
         os.makedirs(self.bin)
         for tool in TOOLS:
             os.symlink(shutil.which(tool), f"{self.bin}/{tool}")
@@ -38,7 +40,7 @@ class Tree:
         self.program("apt-get", 'echo "$*" >>"$LOG"; exit 1')
         self.program("valgrind")
         self.program("python3")
-        for name in ("rdma.py", "instr.py"):
+        for name in ("rdma.py", "rdmo.py", "instr.py"):
             self.program(self.at(f"devtools/bench/{name}"), 'echo "$*"; echo figures >&2')
         self.not_built = "none"
 
@@ -114,6 +116,26 @@ def test_what_is_built_is_counted(tree):
     tree.program("ucx_perftest")
     code, words, _ = tree.run("--strict")
     assert code == 0 and {"--instr", "--instr-peer"} <= set(words)
+
+
+def test_appends_have_both_benches_and_the_peer_that_is_built(tree):
+    tree.apt_get_installs()
+    code, words, said = tree.run("--strict", script="rdmo.sh")
+    assert code == 0 and said[-1] == "figures" and "libucx-dev" in tree.installed()
+    assert {"--program", "--rdmo", "--instr", "--ucx", "--plugin", "--softrnicd"} <= set(words)
+
+
+def test_appends_are_measured_without_the_peer(tree):
+    tree.not_built = "query.*rdmo_ucx"
+    code, words, said = tree.run(script="rdmo.sh")
+    assert code == 0 and said[-1] == f"rdmo: without UCX: {NO_UCX}" and "--ucx" not in words
+    assert tree.run("--strict", script="rdmo.sh")[0] == 1
+
+
+def test_appends_of_ours_alone_have_no_peer(tree):
+    tree.not_built = "query.*rdmo_ucx"
+    code, words, said = tree.run("--strict", "--no-instr", "--rows", "rnic,delay10", script="rdmo.sh")
+    assert code == 0 and said == ["figures"] and tree.installed() == [] and not {"--ucx", "--instr"} & set(words)
 
 
 def test_what_failed_fails_whatever_is_missing(tree):
