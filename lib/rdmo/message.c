@@ -6,7 +6,8 @@
 
 #include "message.h"
 
-#define HEADERS ((uint32_t)(sizeof(struct rdmo_frame) + sizeof(struct rdmo_hdr)))
+#define HEADERS	       ((uint32_t)(sizeof(struct rdmo_frame) + sizeof(struct rdmo_hdr)))
+#define APPEND_HEADERS (HEADERS + (uint32_t)sizeof(struct rdmo_append_hdr))
 
 /* ---- Write ---- */
 
@@ -172,6 +173,30 @@ rdmo_writer_answer(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status statu
 }
 
 bool
+rdmo_writer_appended(struct rdmo_writer *w, uint64_t seq, const uint64_t *values, uint32_t count)
+{
+	const uint32_t bytes = count * (uint32_t)sizeof(*w->values);
+	struct rdmo_rsp_hdr *rsp;
+
+	if (w->run == NULL || seq != w->next_seq ||
+	    w->run->op_id != rte_cpu_to_le_16(RDMO_OP_APPEND)) {
+		if (!rdmo_writer_answer(w, RDMO_OP_APPEND, RDMO_STATUS_OK, seq, values[0]))
+			return false;
+		return count == 1 || rdmo_writer_appended(w, seq + 1, values + 1, count - 1);
+	}
+	if (!rdmo_writer_has_room(w, bytes))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		*w->values++ = rte_cpu_to_le_64(values[i]);
+	rsp = w->run;
+	rsp->length = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->length) + bytes);
+	rsp->count = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->count) + count);
+	w->at += bytes;
+	w->next_seq += count;
+	return true;
+}
+
+bool
 rdmo_writer_flushed(struct rdmo_writer *w, enum rdmo_status status, uint64_t seq, uint64_t failed,
 		    uint64_t flush_id)
 {
@@ -229,23 +254,70 @@ padding_is_zero(const uint8_t *at, uint64_t length)
 	return rte_le_to_cpu_64(last) >> (length % 8 * 8) == 0;
 }
 
+/* A frame that lies in the message as a whole; `bytes`: all that it takes. */
 static enum rdmo_reason
-frames_check(const uint8_t *at, uint64_t left, uint32_t count)
+frame_check(const uint8_t *at, uint64_t left, uint64_t *bytes)
 {
-	for (; count > 0 && left > 0; count--) {
-		const struct rdmo_frame *frame = (const void *)at;
-		uint64_t length, bytes;
+	const struct rdmo_frame *frame = (const void *)at;
+	const uint64_t length = rte_le_to_cpu_32(frame->length);
 
-		if (left < HEADERS)
-			return RDMO_REASON_FRAME;
-		length = rte_le_to_cpu_32(frame->length);
-		bytes = rdmo_frame_bytes(length);
-		if (bytes > left)
-			return RDMO_REASON_FRAME;
-		if (frame->reserved != 0 || !padding_is_zero(at + HEADERS, length))
-			return RDMO_REASON_RESERVED;
+	*bytes = rdmo_frame_bytes(length);
+	if (*bytes > left)
+		return RDMO_REASON_FRAME;
+	return frame->reserved != 0 || !padding_is_zero(at + HEADERS, length) ? RDMO_REASON_RESERVED
+									      : RDMO_REASON_NONE;
+}
+
+/* Frame, header, and that of an APPEND. */
+static bool
+headers_are_alike(const uint8_t *a, const uint8_t *b)
+{
+	uint64_t differs = 0, x, y;
+
+	for (uint32_t i = 0; i < APPEND_HEADERS; i += sizeof(x)) {
+		memcpy(&x, a + i, sizeof(x));
+		memcpy(&y, b + i, sizeof(y));
+		differs |= x ^ y;
+	}
+	return differs == 0;
+}
+
+/* How many frames, the first one among them, are as good as the first one, which is: only their payloads differ. */
+static uint32_t
+frames_alike(const uint8_t *first, uint64_t bytes, uint64_t left, uint32_t count)
+{
+	const uint64_t length =
+		rte_le_to_cpu_32(((const struct rdmo_frame *)(const void *)first)->length);
+	const uint8_t *const last = first + left - bytes;
+	const uint8_t *at = first + bytes;
+	uint32_t n = 1;
+
+	if (bytes < APPEND_HEADERS)
+		return 1;
+	while (n < count && at <= last && headers_are_alike(at, first) &&
+	       padding_is_zero(at + HEADERS, length)) {
 		at += bytes;
-		left -= bytes;
+		n++;
+	}
+	return n;
+}
+
+/* `alike`: how many at the beginning. */
+static enum rdmo_reason
+frames_check(const uint8_t *at, uint64_t left, uint32_t count, uint32_t *alike)
+{
+	enum rdmo_reason reason;
+	uint64_t bytes;
+
+	for (uint32_t n; count > 0 && left > 0; count -= n) {
+		reason = left < HEADERS ? RDMO_REASON_FRAME : frame_check(at, left, &bytes);
+		if (reason != RDMO_REASON_NONE)
+			return reason;
+		n = frames_alike(at, bytes, left, count);
+		if (*alike == 0)
+			*alike = n;
+		at += n * bytes;
+		left -= n * bytes;
 	}
 	return count == 0 && left == 0 ? RDMO_REASON_NONE : RDMO_REASON_COUNT;
 }
@@ -364,7 +436,8 @@ rdmo_requests_open(struct rdmo_reader *reader, const void *message, uint32_t byt
 		return reason;
 	if (reader->seq > RDMO_NONE - reader->left)
 		return RDMO_REASON_SEQ;
-	return frames_check(reader->at, bytes - sizeof(struct rdmo_msg), reader->left);
+	return frames_check(reader->at, bytes - sizeof(struct rdmo_msg), reader->left,
+			    &reader->alike);
 }
 
 enum rdmo_reason
@@ -526,6 +599,7 @@ rdmo_requests_next(struct rdmo_reader *reader, struct rdmo_request *request)
 	reader->at += rdmo_frame_bytes(length);
 	reader->seq++;
 	reader->left--;
+	reader->alike -= reader->alike > 0;
 	return true;
 }
 

@@ -142,6 +142,9 @@ uint64_t rdmo_scatter_bytes(uint32_t flags, const struct rdmo_scatter_iov *iovs,
  */
 bool rdmo_writer_answer(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status,
 			uint64_t seq, uint64_t value);
+/* Add those to APPENDs in a row that went well, likewise. */
+bool rdmo_writer_appended(struct rdmo_writer *w, uint64_t seq, const uint64_t *values,
+			  uint32_t count);
 /* Add the answer to a FLUSH that was executed. `failed`: the first failure since the last one, or RDMO_NONE with OK. */
 bool rdmo_writer_flushed(struct rdmo_writer *w, enum rdmo_status status, uint64_t seq,
 			 uint64_t failed, uint64_t flush_id);
@@ -166,6 +169,8 @@ struct rdmo_reader {
 	uint32_t left;	   /* frames or answers */
 	uint32_t credits;  /* struct rdmo_msg's */
 	uint64_t seq;	   /* requests: of the next one */
+	/* Requests: so many, from the next one on, have headers that are alike, to the last bit of all that is not payload. */
+	uint32_t alike;
 	uint32_t
 		closed_by; /* the peer's reason, if the message closes the connection; else RDMO_REASON_NONE */
 };
@@ -209,6 +214,23 @@ enum rdmo_reason rdmo_answers_open(struct rdmo_reader *reader, const void *messa
 
 /* The next operation, if there is one. */
 bool rdmo_requests_next(struct rdmo_reader *reader, struct rdmo_request *request);
+
+/* Bytes from an APPEND's payload, which is in the message, to that of one that is alike behind it. */
+static inline uint64_t
+rdmo_requests_stride(const struct rdmo_request *request)
+{
+	return rdmo_frame_bytes(sizeof(*request->append) + request->bytes);
+}
+
+/* Pass over so many that are alike, behind this one. */
+static inline void
+rdmo_requests_pass(struct rdmo_reader *reader, const struct rdmo_request *request, uint32_t n)
+{
+	reader->at += n * rdmo_requests_stride(request);
+	reader->seq += n;
+	reader->left -= n;
+	reader->alike -= n;
+}
 
 /* A piece of a SCATTER. */
 struct rdmo_piece {

@@ -293,8 +293,31 @@ peer_execute(struct rdmo_lane *lane, struct rdmo_peer *peer)
 			peer->elsewhere = round->elsewhere;
 			return;
 		}
+		rdmo_round_go_on(round, &peer->request,
+				 &peer->home->inbox[peer->waiting.first].reader,
+				 end - round->count);
 		peer_executed(peer);
 	}
+}
+
+static void
+result_answer(const struct rdmo_round *round, const struct rdmo_result *result)
+{
+	struct rdmo_writer *writer = &container_of(result->flow, struct rdmo_peer, flow)->writer;
+
+	if (result->is_flushed)
+		rdmo_writer_flushed(writer, result->status, result->seq, result->value,
+				    result->flush_id);
+	if (result->is_flushed || result->is_silent)
+		return;
+	rdmo_writer_answer(writer, result->op_id, result->status, result->seq, result->value);
+	if (result->count > 1 && result->status == RDMO_STATUS_OK)
+		rdmo_writer_appended(writer, result->seq + 1, &round->values[result->first],
+				     result->count - 1);
+	else
+		for (uint32_t i = 1; i < result->count; i++)
+			rdmo_writer_answer(writer, result->op_id, result->status, result->seq + i,
+					   0);
 }
 
 /* One after the other, as they were executed. */
@@ -303,17 +326,12 @@ results_answer(struct rdmo_lane *lane)
 {
 	uint32_t refused = 0;
 
-	for (uint32_t i = 0; i < lane->round.count; i++) {
+	for (uint32_t i = 0; i < lane->round.result_count; i++) {
 		const struct rdmo_result *result = &lane->round.results[i];
-		struct rdmo_peer *peer = container_of(result->flow, struct rdmo_peer, flow);
 
-		if (result->is_flushed)
-			rdmo_writer_flushed(&peer->writer, result->status, result->seq,
-					    result->value, result->flush_id);
-		else if (!result->is_silent)
-			rdmo_writer_answer(&peer->writer, result->op_id, result->status,
-					   result->seq, result->value);
-		refused += result->status != RDMO_STATUS_OK && !result->is_flushed;
+		result_answer(&lane->round, result);
+		if (result->status != RDMO_STATUS_OK && !result->is_flushed)
+			refused += result->count;
 	}
 	rdmo_count(&lane->stats.operations, lane->round.count);
 	rdmo_count(&lane->stats.refused, refused);

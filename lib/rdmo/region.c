@@ -37,6 +37,25 @@ rdmo_region_append(struct rdmo_region *region, rte_le64_t *word, const void *pay
 	return status;
 }
 
+uint32_t
+rdmo_region_append_alike(struct rdmo_region *region, const uint8_t *payload, uint64_t bytes,
+			 uint64_t stride, uint32_t n, uint64_t *addresses)
+{
+	const uint64_t end = region->queue.end;
+	uint64_t address = region->queue.tail.reserved;
+	uint32_t count;
+
+	/* It is not stopped, and between both ends: that one was reserved by it. */
+	for (count = 0; count < n && bytes <= end - address; count++) {
+		payload += stride;
+		memcpy((void *)(uintptr_t)address, payload, bytes);
+		addresses[count] = address;
+		address += bytes;
+	}
+	region->queue.tail.reserved = address;
+	return count;
+}
+
 /* ---- Logs ---- */
 
 enum rdmo_status

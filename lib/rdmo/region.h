@@ -66,6 +66,17 @@ enum rdmo_status rdmo_region_append(struct rdmo_region *region, rte_le64_t *word
 				    const void *payload, uint64_t bytes, uint64_t *address);
 
 /*
+ * More payloads of as many bytes behind the one that was appended last, as far as there is room.
+ *
+ * @param payload   that one's; the others' are `stride` bytes behind each other
+ * @param n         how many at most
+ * @param addresses set: of the first byte of each
+ * @return how many
+ */
+uint32_t rdmo_region_append_alike(struct rdmo_region *region, const uint8_t *payload,
+				  uint64_t bytes, uint64_t stride, uint32_t n, uint64_t *addresses);
+
+/*
  * Begin to serve a region as a log: `region` has its address and length, and as its key what a new log is to be named by; one that
  * was served before keeps its own. What the former worker did not come to publish will never have been.
  *

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "round.h"
 
 /* ---- Failures that a FLUSH tells of ---- */
@@ -224,13 +226,14 @@ bool
 rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions, struct rdmo_flow *flow,
 		   const struct rdmo_request *request)
 {
-	struct rdmo_result *result = &round->results[round->count];
+	struct rdmo_result *result = &round->results[round->result_count];
 
 	if ((request->flags & RDMO_FLAG_FENCE) != 0)
 		rdmo_round_settle(round);
 	*result = (struct rdmo_result){
 		.flow = flow,
 		.seq = request->seq,
+		.count = 1,
 		.op_id = request->op_id,
 		.is_silent = request->op_id < RDMO_OPS && request->op_id != RDMO_OP_FLUSH &&
 			     (request->flags & RDMO_FLAG_SILENT) != 0,
@@ -240,7 +243,28 @@ rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions, str
 	if (round->elsewhere != RDMO_HERE)
 		return false;
 	round->count++;
+	round->result_count++;
 	return true;
+}
+
+void
+rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
+		 struct rdmo_reader *reader, uint32_t n)
+{
+	struct rdmo_result *result = &round->results[round->result_count - 1];
+	uint32_t taken;
+
+	/* No append to a queue that went well; or one with RDMO_FLAG_FENCE, each of which settles those before it. */
+	if (result->queue == NULL || result->queue->is_log ||
+	    (request->flags & RDMO_FLAG_FENCE) != 0)
+		return;
+	taken = rdmo_region_append_alike(result->queue, request->payload, request->bytes,
+					 rdmo_requests_stride(request), RTE_MIN(n, reader->alike),
+					 &round->values[round->count]);
+	rdmo_requests_pass(reader, request, taken);
+	result->first = round->count;
+	result->count += taken;
+	round->count += taken;
 }
 
 /* ---- The end of a round ---- */
@@ -281,6 +305,6 @@ rdmo_round_settle(struct rdmo_round *round)
 		round->queues[i]->is_due = false;
 	}
 	round->due = 0;
-	for (; round->settled < round->count; round->settled++)
+	for (; round->settled < round->result_count; round->settled++)
 		result_settle(&round->results[round->settled]);
 }

@@ -60,7 +60,10 @@ void rdmo_flow_begin(struct rdmo_flow *flow, uint64_t id, uint64_t client, uint6
 struct rdmo_result {
 	struct rdmo_flow *flow;
 	uint64_t seq;
-	uint64_t value;		   /* an answer's */
+	/* Operations in a row that have come to the same: of more than one each was an APPEND, by the same keys to the same queue. */
+	uint32_t count;
+	uint32_t first;		   /* where in the round's values those of the others are */
+	uint64_t value;		   /* the first one's answer's */
 	uint64_t flush_id;	   /* FLUSH */
 	uint64_t key;		   /* of the region, for FLUSH; 0: none */
 	struct rdmo_region *queue; /* whose tail it has moved */
@@ -76,16 +79,18 @@ struct rdmo_result {
 struct rdmo_round {
 	uint32_t lane;	    /* whose it is */
 	uint32_t elsewhere; /* the lane to which the last operation is to go; RDMO_HERE */
-	uint32_t count, settled;
+	uint32_t count;	    /* operations */
+	uint32_t result_count, settled;
 	uint32_t due; /* queues and logs to be published */
 	struct rdmo_result results[RDMO_ROUND];
+	uint64_t values[RDMO_ROUND]; /* by operation */
 	struct rdmo_region *queues[RDMO_ROUND];
 };
 
 static inline void
 rdmo_round_begin(struct rdmo_round *round)
 {
-	round->count = round->settled = round->due = 0;
+	round->count = round->result_count = round->settled = round->due = 0;
 }
 
 /*
@@ -94,6 +99,13 @@ rdmo_round_begin(struct rdmo_round *round)
  */
 bool rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions,
 			struct rdmo_flow *flow, const struct rdmo_request *request);
+
+/*
+ * Execute those behind `request`, which was the last one, that differ from it in their payload alone: if it went well, and is an APPEND to a
+ * queue, as far as there is room there, `n` at most. `reader`: where it came from.
+ */
+void rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
+		      struct rdmo_reader *reader, uint32_t n);
 
 /* Publish what is due: all results are final then. */
 void rdmo_round_settle(struct rdmo_round *round);

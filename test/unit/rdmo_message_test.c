@@ -486,10 +486,96 @@ test_a_message_counts_to_65535(void **state)
 	free(buffer);
 }
 
+/* ---- Frames that are alike ---- */
+
+#define ALIKE	    4u
+#define ALIKE_BYTES (HEADERS + 24 + 8) /* of each */
+
+/* APPENDs that differ in their payloads alone. */
+static uint32_t
+alike_write(uint8_t *buffer)
+{
+	static const struct rdmo_append_hdr append = { RTE_LE64(0x1000), RTE_LE64(2), RTE_LE64(3) };
+	struct rdmo_writer w;
+
+	rdmo_writer_begin(&w, buffer, BYTES_MAX, RDMO_MSG_REQUESTS, SESSION, 1);
+	for (uint32_t i = 0; i < ALIKE; i++)
+		assert_true(rdmo_writer_append(&w, 7, 0, &append, &"abcdefgh"[i], 5));
+	return rdmo_writer_end(&w, 0);
+}
+
+static void
+test_frames_that_are_alike_are_counted(void **state)
+{
+	_Alignas(8) uint8_t buffer[BYTES_MAX];
+	const uint32_t bytes = alike_write(buffer);
+	struct rdmo_request request;
+	struct rdmo_reader reader;
+
+	(void)state;
+	assert_int_equal(rdmo_requests_open(&reader, buffer, bytes, SESSION), RDMO_REASON_NONE);
+	for (uint32_t i = 0; i < ALIKE; i++) {
+		assert_int_equal(reader.alike, ALIKE - i);
+		assert_true(rdmo_requests_next(&reader, &request));
+		assert_int_equal(request.status, RDMO_STATUS_OK);
+		assert_memory_equal(request.payload, &"abcdefgh"[i], 5);
+	}
+	assert_int_equal(reader.alike, 0);
+	/* Of operations with shorter headers, each is one of a kind. */
+	assert_int_equal(bytes_of(requests, buffer), 224);
+	assert_int_equal(rdmo_requests_open(&reader, buffer, 224, SESSION), RDMO_REASON_NONE);
+	assert_int_equal(reader.alike, 1);
+}
+
+/* Each bit of the headers, and of the padding, of each frame but the first. */
+static void
+test_a_bit_makes_frames_differ(void **state)
+{
+	_Alignas(8) uint8_t buffer[BYTES_MAX];
+	const uint32_t bytes = alike_write(buffer);
+	struct rdmo_reader reader;
+	enum rdmo_reason reason;
+
+	(void)state;
+	for (uint32_t bit = 8 * ALIKE_BYTES; bit < 8 * ALIKE * ALIKE_BYTES; bit++) {
+		const uint32_t at = bit / 8 % ALIKE_BYTES, frame = bit / 8 / ALIKE_BYTES;
+		const bool is_payload = at >= HEADERS + 24 && at < HEADERS + 24 + 5;
+
+		buffer[MSG + bit / 8] ^= (uint8_t)(1 << bit % 8);
+		reason = rdmo_requests_open(&reader, buffer, bytes, SESSION);
+		buffer[MSG + bit / 8] ^= (uint8_t)(1 << bit % 8);
+		/* What is reserved, and padding, breaks the message, as a length may. */
+		if ((at >= 4 && at < 8) || at >= HEADERS + 24 + 5)
+			assert_int_equal(reason, RDMO_REASON_RESERVED);
+		else if (at >= 4)
+			assert_int_equal(reason, RDMO_REASON_NONE);
+		if (reason == RDMO_REASON_NONE)
+			assert_int_equal(reader.alike, is_payload ? ALIKE : frame);
+	}
+}
+
+static void
+test_every_cut_of_frames_that_are_alike(void **state)
+{
+	_Alignas(8) uint8_t buffer[BYTES_MAX];
+	const uint32_t bytes = alike_write(buffer);
+
+	(void)state;
+	for (uint32_t cut = MSG; cut < bytes; cut++) {
+		put32(buffer + 8, cut - MSG);
+		assert_int_equal(open_alone(rdmo_requests_open, buffer, cut),
+				 (cut - MSG) % ALIKE_BYTES == 0 ? RDMO_REASON_COUNT
+								: RDMO_REASON_FRAME);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_requests_are_written),
 	cmocka_unit_test(test_requests_are_read),
 	cmocka_unit_test(test_what_is_pulled),
+	cmocka_unit_test(test_frames_that_are_alike_are_counted),
+	cmocka_unit_test(test_a_bit_makes_frames_differ),
+	cmocka_unit_test(test_every_cut_of_frames_that_are_alike),
 	cmocka_unit_test(test_every_cut),
 	cmocka_unit_test(test_broken_framing_closes_the_connection),
 	cmocka_unit_test(test_sequence_numbers_do_not_wrap),

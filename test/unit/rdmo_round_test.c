@@ -90,9 +90,9 @@ tear_down(void **state)
 	return 0;
 }
 
-/* Execute what was written, in one round that is not settled. */
+/* Execute what was written, in one round that is not settled; those that are alike one by one, or at once. */
 static void
-run(void)
+run_by(bool at_once)
 {
 	struct rdmo_reader reader;
 	struct rdmo_request request;
@@ -102,9 +102,17 @@ run(void)
 	while (rdmo_requests_next(&reader, &request)) {
 		assert_int_equal(request.seq, next_seq);
 		is_done = rdmo_round_execute(&round_, &regions, &flow, &request);
-		next_seq++;
+		if (at_once)
+			rdmo_round_go_on(&round_, &request, &reader, RDMO_ROUND - round_.count);
+		next_seq = reader.seq;
 	}
 	begin_message();
+}
+
+static void
+run(void)
+{
+	run_by(false);
 }
 
 static void
@@ -473,6 +481,96 @@ test_a_queue_belongs_to_one_lane(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* ---- Appends that are alike ---- */
+
+#define ALIKE 24u
+
+/* What each operation has come to. */
+struct outcome {
+	struct {
+		uint64_t seq, value;
+		enum rdmo_status status;
+		bool is_silent;
+	} each[ALIKE];
+	uint32_t count;
+	uint64_t tail;
+	uint8_t queue[QUEUE];
+};
+
+static uint32_t
+below(uint64_t *random, uint32_t limit)
+{
+	*random = *random * 6364136223846793005 + 1442695040888963407;
+	return (uint32_t)(*random >> 33) % limit;
+}
+
+/* A message that is drawn: mostly of appends that are alike. */
+static void
+draw(uint64_t *random)
+{
+	static const uint32_t flags[] = { 0, RDMO_FLAG_SILENT, RDMO_FLAG_FENCE };
+	uint8_t payload[100];
+	uint32_t n = 1 + below(random, ALIKE), bytes = 64, flag = 0, keys = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (below(random, 6) == 0) {
+			bytes = below(random, sizeof(payload));
+			flag = flags[below(random, 3)];
+			keys = below(random, 4);
+		}
+		for (uint32_t k = 0; k < bytes; k++)
+			payload[k] = (uint8_t)below(random, 256);
+		add_append(keys == 1 ? ID + 1 : ID, flag, &target.tail, PTR_KEY,
+			   keys == 2 ? HERE_KEY : DATA_KEY, payload, bytes);
+	}
+}
+
+static void
+outcome_of(bool at_once, uint64_t random, struct outcome *outcome)
+{
+	void *nothing = NULL;
+
+	tear_down(&nothing);
+	set_up(&nothing);
+	draw(&random);
+	run_by(at_once);
+	if (below(&random, 4) == 0)
+		target.tail = rte_cpu_to_le_64((uintptr_t)target.queue + 8);
+	rdmo_round_settle(&round_);
+	*outcome = (struct outcome){ .count = round_.count, .tail = tail_at() };
+	for (uint32_t i = 0, at = 0; i < round_.result_count; i++)
+		for (uint32_t k = 0; k < round_.results[i].count; k++, at++) {
+			const struct rdmo_result *result = &round_.results[i];
+
+			outcome->each[at].seq = result->seq + k;
+			outcome->each[at].status = result->status;
+			outcome->each[at].is_silent = result->is_silent;
+			if (result->status == RDMO_STATUS_OK)
+				outcome->each[at].value =
+					k == 0 ? result->value
+					       : round_.values[result->first + k - 1];
+		}
+	memcpy(outcome->queue, target.queue, sizeof(target.queue));
+}
+
+static void
+test_appends_that_are_alike_are_what_they_are_one_by_one(void **state)
+{
+	static struct outcome one_by_one, at_once;
+	uint64_t random = 42;
+	uint32_t fewer = 0;
+
+	(void)state;
+	for (uint32_t round = 0; round < 5000; round++) {
+		below(&random, 1);
+		outcome_of(false, random, &one_by_one);
+		outcome_of(true, random, &at_once);
+		assert_memory_equal(&at_once, &one_by_one, sizeof(at_once));
+		fewer += round_.result_count < round_.count;
+	}
+	assert_true(fewer > 1000);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(test_appends_lie_behind_each_other_and_are_published_at_the_end),
 	TEST(test_a_fence_publishes_what_is_before_it),
@@ -486,6 +584,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_failures_without_room_are_told),
 	TEST(test_a_target_that_has_gone),
 	TEST(test_a_queue_belongs_to_one_lane),
+	TEST(test_appends_that_are_alike_are_what_they_are_one_by_one),
 };
 
 PLAIN_MAIN("rdmo-round", tests)
