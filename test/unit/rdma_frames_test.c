@@ -10,6 +10,7 @@
 #include "prm/cqe.h"
 #include "rdma/poll.h"
 #include "rdma/post.h"
+#include "rdma/post_build.h"
 #include "rdma/post_recv.h"
 #include "rdma/rdma.h"
 #include "rdma_rings.h"

@@ -21,6 +21,7 @@
 #include "rdma/event.h"
 #include "rdma/poll.h"
 #include "rdma/post.h"
+#include "rdma/post_build.h"
 #include "rdma/reset.h"
 #include "rdma/qps.h"
 #include "rdma/rdma.h"

@@ -12,6 +12,7 @@
 #include "rdma/ah.h"
 #include "rdma/poll.h"
 #include "rdma/post.h"
+#include "rdma/post_build.h"
 #include "rdma/post_recv.h"
 #include "rdma/rdma.h"
 #include "rdma_rings.h"

@@ -32,6 +32,7 @@
 #include "rdma/mw.h"
 #include "rdma/path.h"
 #include "rdma/post.h"
+#include "rdma/post_build.h"
 #include "rdma/qp.h"
 #include "rdma/raw.h"
 #include "rdma/rdma.h"

@@ -24,7 +24,7 @@
 #include "rdma/ah.h"
 #include "rdma/mw.h"
 #include "rdma/post.h"
-#include "rdma/post_private.h"
+#include "rdma/post_build.h"
 #include "rdma/post_wqe.h"
 #include "rdma/rdma.h"
 

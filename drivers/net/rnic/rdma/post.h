@@ -8,7 +8,6 @@
 
 struct rdmapmd_qp;
 struct rdmapmd_send_wr;
-struct rnic_rdma_kind;
 
 #define RNIC_RDMA_MAX_MESSAGE (UINT32_C(1) << 30)
 uint16_t rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n);
@@ -20,8 +19,6 @@ uint16_t rnic_rdma_post_datagrams(struct rdmapmd_qp *qp, const struct rdmapmd_se
 				  uint16_t n);
 uint16_t rnic_rdma_post_datagrams_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
 				       uint16_t n);
-/* Fill a table of RNIC_RDMA_KINDS, for that kind of queue pair. */
-void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind);
 /*
  * Requests that have not been polled. Without a completion in sight for the last of them a NOP is posted behind it, whose
  * completion is not reported, so that polling leads to 0.

@@ -9,7 +9,7 @@
 
 #include "prm/wqe.h"
 #include "rdma/post.h"
-#include "rdma/post_private.h"
+#include "rdma/post_build.h"
 #include "rdma/post_wqe.h"
 #include "rdma/rdma.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What post.c and post_build.c share: of posting to send queues, which is cut in two. */
-#ifndef RNIC_RDMA_POST_PRIVATE_H
-#define RNIC_RDMA_POST_PRIVATE_H
+/* WQEs, whatever they are made of, and kinds of requests. */
+#ifndef RNIC_RDMA_POST_BUILD_H
+#define RNIC_RDMA_POST_BUILD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,6 +67,8 @@ set_remote(struct rnic_wqe_data *at, uint64_t address, uint32_t rkey)
 	return at + 1;
 }
 
+/* Fill a table of RNIC_RDMA_KINDS, for that kind of queue pair. */
+void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind);
 /* Its control segment is made of its members. */
 void rnic_rdma_kind_finish(struct rnic_rdma_kind *kind);
 
