@@ -9,7 +9,6 @@
 struct rdmapmd_qp;
 struct rdmapmd_send_wr;
 
-#define RNIC_RDMA_MAX_MESSAGE (UINT32_C(1) << 30)
 uint16_t rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n);
 /* The same, and every WQE is dumped. */
 uint16_t rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,

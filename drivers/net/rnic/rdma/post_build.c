@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "prm/wqe.h"
-#include "rdma/post.h"
 #include "rdma/post_build.h"
 #include "rdma/post_wqe.h"
 #include "rdma/rdma.h"

@@ -40,6 +40,8 @@ struct rnic_gid;
 
 #define RNIC_RDMA_PORT 1 /* there is one */
 
+#define RNIC_RDMA_MAX_MESSAGE (UINT32_C(1) << 30) /* bytes */
+
 /* Who tells of completions. */
 struct rnic_rdma_vector {
 	struct rnic_eq *_Atomic eq; /* NULL: no CQ has asked for it yet */
