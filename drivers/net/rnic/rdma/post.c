@@ -443,18 +443,18 @@ burst_of(const struct rnic_rdma_send *sq)
 }
 
 /*
- * The rest of a burst, whatever it is made of; `wr` and `n` are the burst's, `made` is what was built of it. plain: none of the
- * requests names a key that changes, or is of an opcode behind those of kinds.
+ * The rest of a burst, whatever it is made of; `wr` and `n` are the burst's, `before` is what was built of it. There was `room` then,
+ * which is not asked for again: another thread may have closed the queue since. plain: none of the requests names a key that changes, or
+ * is of an opcode behind those of kinds.
  */
 static __rte_always_inline uint16_t
 post_mixed(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
-	   const struct made *before, uint64_t tail, const bool dump, const bool datagrams,
-	   const bool plain)
+	   const struct made *before, uint32_t room, uint64_t tail, const bool dump,
+	   const bool datagrams, const bool plain)
 {
 	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
 	struct rnic_rdma_send *sq = &qp->sq;
 	const struct burst b = burst_of(sq);
-	const uint32_t room = send_room(sq, tail);
 	const uint64_t start = sq->head, stop = start + RTE_MIN((uint32_t)n, room);
 	const struct rdmapmd_send_wr *next = wr + (before->posted - start);
 	const struct rnic_rdma_kind *kind;
@@ -488,9 +488,9 @@ post_mixed(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n
 
 static uint16_t __rte_noinline
 post_messages(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
-	      const struct made *before, uint64_t tail, bool dump, bool plain)
+	      const struct made *before, uint32_t room, uint64_t tail, bool dump, bool plain)
 {
-	return post_mixed(head, wr, n, before, tail, dump, false, plain);
+	return post_mixed(head, wr, n, before, room, tail, dump, false, plain);
 }
 
 /* Messages. A burst of common requests that are alike, for which there is room, is all done here. */
@@ -516,7 +516,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 	}
 	return post_messages(head, wr, n,
 			     &(struct made){ made.posted, made.signaled, made.last, made.producer },
-			     tail, dump, plain);
+			     room, tail, dump, plain);
 }
 
 static __rte_always_inline uint16_t
@@ -528,7 +528,7 @@ post_datagrams(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16
 	const uint64_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
 	const struct made made = { sq->head, sq->signaled, NULL, sq->wq.producer };
 
-	return post_mixed(head, wr, n, &made, tail, dump, true, true);
+	return post_mixed(head, wr, n, &made, send_room(sq, tail), tail, dump, true, true);
 }
 
 /* A NOP whose completion is not reported; there is room. */
