@@ -133,20 +133,32 @@ answer_begin(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status, uin
 	return rsp;
 }
 
+/* So many more APPENDs have the run's answer. */
+static bool
+run_extend(struct rdmo_writer *w, const uint64_t *values, uint32_t count)
+{
+	const uint32_t bytes = count * (uint32_t)sizeof(*w->values);
+	struct rdmo_rsp_hdr *rsp = w->run;
+
+	if (!rdmo_writer_has_room(w, bytes))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		*w->values++ = rte_cpu_to_le_64(values[i]);
+	w->at += bytes;
+	rsp->length = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->length) + bytes);
+	rsp->count = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->count) + count);
+	w->next_seq += count;
+	return true;
+}
+
 /* One more operation has the run's answer. */
 static bool
 run_join(struct rdmo_writer *w, uint64_t value)
 {
 	struct rdmo_rsp_hdr *rsp = w->run;
 
-	if (rsp->op_id == rte_cpu_to_le_16(RDMO_OP_APPEND)) {
-		if (!rdmo_writer_has_room(w, sizeof(*w->values)))
-			return false;
-		*w->values++ = rte_cpu_to_le_64(value);
-		w->at += sizeof(*w->values);
-		rsp->length = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->length) +
-					       (uint32_t)sizeof(*w->values));
-	}
+	if (rsp->op_id == rte_cpu_to_le_16(RDMO_OP_APPEND))
+		return run_extend(w, &value, 1);
 	rsp->count = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->count) + 1);
 	w->next_seq++;
 	return true;
@@ -175,25 +187,12 @@ rdmo_writer_answer(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status statu
 bool
 rdmo_writer_appended(struct rdmo_writer *w, uint64_t seq, const uint64_t *values, uint32_t count)
 {
-	const uint32_t bytes = count * (uint32_t)sizeof(*w->values);
-	struct rdmo_rsp_hdr *rsp;
-
-	if (w->run == NULL || seq != w->next_seq ||
-	    w->run->op_id != rte_cpu_to_le_16(RDMO_OP_APPEND)) {
-		if (!rdmo_writer_answer(w, RDMO_OP_APPEND, RDMO_STATUS_OK, seq, values[0]))
-			return false;
-		return count == 1 || rdmo_writer_appended(w, seq + 1, values + 1, count - 1);
-	}
-	if (!rdmo_writer_has_room(w, bytes))
+	if (w->run != NULL && seq == w->next_seq &&
+	    w->run->op_id == rte_cpu_to_le_16(RDMO_OP_APPEND))
+		return run_extend(w, values, count);
+	if (!rdmo_writer_answer(w, RDMO_OP_APPEND, RDMO_STATUS_OK, seq, values[0]))
 		return false;
-	for (uint32_t i = 0; i < count; i++)
-		*w->values++ = rte_cpu_to_le_64(values[i]);
-	rsp = w->run;
-	rsp->length = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->length) + bytes);
-	rsp->count = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->count) + count);
-	w->at += bytes;
-	w->next_seq += count;
-	return true;
+	return count == 1 || run_extend(w, values + 1, count - 1);
 }
 
 bool
