@@ -37,9 +37,13 @@ perf_link_close(struct perf_link *link)
 	*link = (struct perf_link){ 0 };
 }
 
+/* Whoever notices first says it: what is sent or looked for behind that meets the same end. */
 static int
-gone(int rc)
+gone(struct perf_link *link, int rc)
 {
+	if (link->is_over)
+		return rc == -ETIMEDOUT ? rc : -EPIPE;
+	link->is_over = true;
 	if (rc == -ETIMEDOUT)
 		return perf_fail(rc, "the other end does not answer");
 	return perf_fail(-EPIPE, "the other end has gone");
@@ -56,7 +60,7 @@ perf_link_send(struct perf_link *link, enum perf_message_type type, const char *
 	rc = perf_tcp_send(link->fd, head, PERF_LINK_HEAD);
 	if (rc == 0)
 		rc = perf_tcp_send(link->fd, body, strlen(body));
-	return rc == 0 ? 0 : gone(rc);
+	return rc == 0 ? 0 : gone(link, rc);
 }
 
 /* Another program sends something else, and so does another version of this one. */
@@ -108,7 +112,7 @@ take_bytes(struct perf_link *link, size_t wanted)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)
-		return gone(-EPIPE);
+		return gone(link, -EPIPE);
 	link->have += (size_t)n;
 	return 1;
 }

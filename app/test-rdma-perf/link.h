@@ -11,6 +11,7 @@
 #ifndef PERF_LINK_H
 #define PERF_LINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct perf_link {
 	int fd;
 	char *buffer; /**< head and body, and a NUL behind it */
 	size_t have, room;
+	bool is_over; /**< it was said that it is */
 };
 
 /** A message that has come. */
@@ -48,13 +50,13 @@ int perf_link_open(struct perf_link *link, int fd);
 /** Close it; one that is all zeros is no link. */
 void perf_link_close(struct perf_link *link);
 
-/** @return 0; -EPIPE, -ETIMEDOUT: it was said. */
+/** @return 0; -EPIPE, -ETIMEDOUT: it was said, once for each link. */
 int perf_link_send(struct perf_link *link, enum perf_message_type type, const char *body);
 
 /**
  * Look for a message, without waiting.
  *
- * @return 1 there is one; 0 none yet; -EPIPE the other end has gone, -EPROTO it speaks another language: it was said.
+ * @return 1 there is one; 0 none yet; -EPIPE the other end has gone (said once for each link), -EPROTO it speaks another language: it was said.
  */
 int perf_link_poll(struct perf_link *link, struct perf_message *message);
 
