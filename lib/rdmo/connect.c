@@ -131,7 +131,7 @@ welcome(struct rdmo_conn *conn, const struct rdmo_addr *own, const struct rdmo_n
 	if (theirs < conn->outbox.bytes)
 		rdmo_outbox_begin(&conn->outbox, conn->outbox.memory, conn->outbox.buffers,
 				  theirs & ~UINT32_C(7), conn->outbox.keeps);
-	return rdmo_end_connect(conn->qp, conn->gid_index, own, told->addr);
+	return rdmo_end_connect(conn->qp, conn->gid_index, own, told->addr, 0);
 }
 
 static int

@@ -56,11 +56,15 @@ lane_count(struct rdmo_lane *lane, struct rdmo_peer **place)
 }
 
 struct rdmo_peer *
-rdmo_crew_place(struct rdmo_crew *crew)
+rdmo_crew_place(struct rdmo_crew *crew, struct rdmo_lane *lane)
 {
 	struct rdmo_peer *place, *best = NULL;
 	uint32_t fewest = UINT32_MAX;
 
+	if (lane != NULL) {
+		lane_count(lane, &place);
+		return place;
+	}
 	for (uint32_t i = 0; i < crew->count; i++) {
 		const uint32_t count = lane_count(&crew->lanes[i], &place);
 
@@ -69,6 +73,17 @@ rdmo_crew_place(struct rdmo_crew *crew)
 		fewest = count;
 		best = place;
 	}
+	return best;
+}
+
+struct rdmo_lane *
+rdmo_crew_lane(struct rdmo_crew *crew)
+{
+	struct rdmo_lane *best = &crew->lanes[0];
+
+	for (uint32_t i = 1; i < crew->count; i++)
+		if (crew->lanes[i].remote_count < best->remote_count)
+			best = &crew->lanes[i];
 	return best;
 }
 
@@ -125,9 +140,10 @@ lanes_ask(struct rdmo_crew *crew, struct rdmo_lane *first, uint32_t count,
 }
 
 int
-rdmo_crew_ask_home(struct rdmo_crew *crew, enum rdmo_task_kind kind, struct rdmo_peer *peer)
+rdmo_crew_ask_lane(struct rdmo_crew *crew, struct rdmo_lane *lane, enum rdmo_task_kind kind,
+		   void *object)
 {
-	return lanes_ask(crew, peer->home, 1, &(struct rdmo_task){ .kind = kind, .object = peer });
+	return lanes_ask(crew, lane, 1, &(struct rdmo_task){ .kind = kind, .object = object });
 }
 
 int

@@ -30,15 +30,19 @@ int rdmo_crew_open(struct rdmo_crew *crew, struct rdmapmd_pd *pd, const struct r
 /* No connections and no regions are left. */
 void rdmo_crew_close(struct rdmo_crew *crew);
 
-/* A place for a connection, in the lane that has the fewest; NULL: there is none. */
-struct rdmo_peer *rdmo_crew_place(struct rdmo_crew *crew);
+/* A place for a connection, in this lane; NULL: in that which has the fewest. NULL: there is none. */
+struct rdmo_peer *rdmo_crew_place(struct rdmo_crew *crew, struct rdmo_lane *lane);
+
+/* The lane for a remote target: that which has the fewest. */
+struct rdmo_lane *rdmo_crew_lane(struct rdmo_crew *crew);
 
 /* What `count` lanes from `first` on have counted, all together. Threads: any. */
 void rdmo_crew_stats(const struct rdmo_crew *crew, uint32_t first, uint32_t count,
 		     struct rdmo_lane_stats *sum);
 
-/* Ask a connection's lane for a change, and wait for it. */
-int rdmo_crew_ask_home(struct rdmo_crew *crew, enum rdmo_task_kind kind, struct rdmo_peer *peer);
+/* Ask one lane for a change, and wait for it. */
+int rdmo_crew_ask_lane(struct rdmo_crew *crew, struct rdmo_lane *lane, enum rdmo_task_kind kind,
+		       void *object);
 
 /* Ask all of them, all at once, and wait until each has done it. Returns 0, or what one of them could not. */
 int rdmo_crew_ask(struct rdmo_crew *crew, enum rdmo_task_kind kind, void *object, uint64_t number);

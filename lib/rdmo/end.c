@@ -96,7 +96,7 @@ mtu_of(uint32_t bytes)
 
 int
 rdmo_end_connect(struct rdmapmd_qp *qp, uint32_t gid_index, const struct rdmo_addr *own,
-		 const struct rdmo_addr *peer)
+		 const struct rdmo_addr *peer, uint32_t access)
 {
 	struct rdmapmd_qp_peer to = {
 		.qp_num = rte_le_to_cpu_32(peer->qpn),
@@ -106,6 +106,7 @@ rdmo_end_connect(struct rdmapmd_qp *qp, uint32_t gid_index, const struct rdmo_ad
 	struct rdmapmd_qp_connect_opts opts = {
 		.path = { .sgid_index = (uint8_t)gid_index },
 		.psn = rte_le_to_cpu_32(own->psn),
+		.qp_access_flags = access,
 	};
 
 	memcpy(to.gid.raw, peer->gid, sizeof(to.gid.raw));

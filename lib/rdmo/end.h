@@ -37,8 +37,12 @@ int rdmo_end_tell(struct rdmapmd_context *context, uint32_t gid_index, uint32_t 
 /* From RESET to INIT, so that receives can be posted. */
 int rdmo_end_prepare(struct rdmapmd_qp *qp);
 
-/* Connect, to RTS; the path is that of rdmo_end_tell()'s `own`. Blocks for commands, for nothing else: the peer has told its MAC. */
+/*
+ * Connect, to RTS; the path is that of rdmo_end_tell()'s `own`. Blocks for commands, for nothing else: the peer has told its MAC.
+ *
+ * @param access what the peer may do besides sending: enum rdmapmd_access_flags
+ */
 int rdmo_end_connect(struct rdmapmd_qp *qp, uint32_t gid_index, const struct rdmo_addr *own,
-		     const struct rdmo_addr *peer);
+		     const struct rdmo_addr *peer, uint32_t access);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "lane.h"
 #include "mail.h"
+#include "remote.h"
 
 #define BURST 32
 
@@ -100,6 +101,8 @@ rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_
 		.ended_fd = place->ended_fd,
 	};
 	TAILQ_INIT(&lane->active);
+	TAILQ_INIT(&lane->ran);
+	TAILQ_INIT(&lane->remotes);
 	if (place->count > 1)
 		rc = rdmo_mail_open(&lane->mail, place->count * lane->peer_count);
 	if (rc == 0)
@@ -220,6 +223,8 @@ task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
 	case RDMO_TASK_ADD_PEER: return peer_add(lane, task->object);
 	case RDMO_TASK_DROP_PEER: return peer_take(lane, task->object);
 	case RDMO_TASK_LOSE_CLIENT: return client_lose(lane, task->number);
+	case RDMO_TASK_ADD_REMOTE: rdmo_remote_add(lane, task->object); return 0;
+	case RDMO_TASK_DROP_REMOTE: rdmo_remote_drop(lane, task->object); return 0;
 	case RDMO_TASK_SWEEP:
 		while (completions(lane))
 			;
@@ -228,13 +233,23 @@ task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
 	return -EINVAL;
 }
 
-/* What is not at home comes back by itself, and does not leave again before it has been looked for here. */
+/*
+ * What is not at home, or in a round of a remote target, comes back by itself, and does not leave again before it has been looked for
+ * here.
+ */
 static bool
-task_must_wait(const struct rdmo_task *task)
+task_must_wait(const struct rdmo_lane *lane, const struct rdmo_task *task)
 {
 	const struct rdmo_peer *peer = task->object;
+	const struct rdmo_region *region = task->object;
 
-	return task->kind == RDMO_TASK_DROP_PEER && peer->is_away;
+	switch (task->kind) {
+	case RDMO_TASK_DROP_PEER: return peer->is_away;
+	case RDMO_TASK_TAKE_REGION:
+		return region->remote != NULL && rdmo_remote_is_busy(region->remote, lane);
+	case RDMO_TASK_DROP_REMOTE: return rdmo_remote_is_busy(task->object, lane);
+	default: return false;
+	}
 }
 
 /* Partners: rdmo_lane_ask(), rdmo_task_is_done(). */
@@ -243,7 +258,7 @@ asked_run(struct rdmo_lane *lane)
 {
 	struct rdmo_task *task = atomic_load_explicit(&lane->asked, memory_order_acquire);
 
-	if (task == NULL || task_must_wait(task))
+	if (task == NULL || task_must_wait(lane, task))
 		return;
 	atomic_store_explicit(&lane->asked, NULL, memory_order_relaxed);
 	task->rc = task_run(lane, task);
@@ -262,8 +277,10 @@ rdmo_lane_idle(struct rdmo_lane *lane)
 {
 	if (lane->mail != NULL)
 		rdmo_peers_dismiss(lane);
+	rdmo_remotes_collect(lane);
 	asked_run(lane);
 	receives_post(lane);
+	rdmo_peers_answer(lane);
 }
 
 uint32_t
@@ -273,10 +290,13 @@ rdmo_lane_poll(struct rdmo_lane *lane)
 
 	if (lane->mail != NULL)
 		rdmo_peers_arrive(lane);
+	rdmo_remotes_collect(lane);
 	asked_run(lane);
 	completions(lane);
 	if (!TAILQ_EMPTY(&lane->active))
 		done = rdmo_peers_run(lane);
+	done += rdmo_remotes_run(lane);
 	receives_post(lane);
+	rdmo_peers_answer(lane);
 	return done;
 }

@@ -23,6 +23,8 @@ enum rdmo_task_kind {
 	RDMO_TASK_DROP_PEER,   /* likewise; its queue pair is not used any more */
 	RDMO_TASK_SWEEP,       /* what is in the CQ has been seen */
 	RDMO_TASK_LOSE_CLIENT, /* number: whose operations end with TARGET_LOST */
+	RDMO_TASK_ADD_REMOTE,  /* object: a remote target of this lane */
+	RDMO_TASK_DROP_REMOTE, /* likewise; its connections are the lane's */
 };
 
 struct rdmo_task {
@@ -49,7 +51,8 @@ void rdmo_lane_close(struct rdmo_lane *lane);
 uint32_t rdmo_lane_poll(struct rdmo_lane *lane);
 
 /*
- * Ask for a change; it is done when rdmo_task_is_done(), and `task->rc` says how. A connection is dropped when it is at home. Threads:
+ * Ask for a change; it is done when rdmo_task_is_done(), and `task->rc` says how. A connection is dropped when it is at home; a
+ * remote target, and memory of it, when no round of it is under way. Threads:
  * one, not the lcore.
  */
 void rdmo_lane_ask(struct rdmo_lane *lane, struct rdmo_task *task);

@@ -76,12 +76,12 @@ rdmo_peer_begin(struct rdmo_peer *peer)
 }
 
 static void
-peer_activate(struct rdmo_lane *lane, struct rdmo_peer *peer)
+peer_activate(struct rdmo_peer *peer)
 {
 	if (peer->is_away || peer->is_active || peer->state != RDMO_PEER_OPEN)
 		return;
 	peer->is_active = true;
-	TAILQ_INSERT_TAIL(&lane->active, peer, next);
+	TAILQ_INSERT_TAIL(peer->turn, peer, next);
 }
 
 /* Has it credits that it should know of: half of them, so that two ends which tell each other come to an end. */
@@ -150,7 +150,7 @@ rdmo_peer_drop(struct rdmo_lane *lane, struct rdmo_peer *peer)
 	if (peer->is_away)
 		return; /* the rest when it comes back */
 	if (peer->is_active)
-		TAILQ_REMOVE(&lane->active, peer, next);
+		TAILQ_REMOVE(peer->turn, peer, next);
 	peer->is_active = peer->is_read = false;
 	chain_give_back(lane, peer, &peer->executed);
 	chain_give_back(lane, peer, &peer->waiting);
@@ -231,7 +231,7 @@ rdmo_peer_received(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t rece
 	const enum rdmo_reason reason = message_open(lane, peer, receive, bytes);
 
 	if (reason == RDMO_REASON_NONE && inbox->reader.closed_by == RDMO_REASON_NONE) {
-		peer_activate(lane, peer);
+		peer_activate(peer);
 		if (inbox->reader.left > 0) {
 			rdmo_count(&lane->stats.messages, 1);
 			chain_add(peer, peer->is_away ? &peer->late : &peer->waiting, receive);
@@ -255,7 +255,7 @@ rdmo_peer_sent(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t answer)
 	if (peer->state == RDMO_PEER_CLOSING && answer == peer->answer)
 		rdmo_peer_lost(lane, peer);
 	else if (peer->waiting.first != RDMO_LANE_NONE || peer_owes_credits(lane, peer))
-		peer_activate(lane, peer);
+		peer_activate(peer);
 }
 
 /* ---- What is executed ---- */
@@ -278,18 +278,17 @@ peer_executed(struct rdmo_peer *peer)
 		chain_add(peer, &peer->executed, chain_take(peer, &peer->waiting));
 }
 
-/* As many operations as the round and an answer have room for. */
-static void
-peer_execute(struct rdmo_lane *lane, struct rdmo_peer *peer)
+void
+rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct rdmo_map *regions)
 {
-	struct rdmo_round *round = &lane->round;
 	const uint32_t room =
 		(peer->answer_bytes - (uint32_t)sizeof(struct rdmo_msg)) / ANSWER_BYTES;
 	const uint32_t end = RTE_MIN(round->count + room, (uint32_t)RDMO_ROUND);
 
 	peer->elsewhere = RDMO_HERE;
-	while (round->count < end && peer->flow.wrong_keys < RDMO_WRONG_KEYS && peer_next(peer)) {
-		if (!rdmo_round_execute(round, &lane->regions, &peer->flow, &peer->request)) {
+	while (round->count < end && peer->flow.wrong_keys < RDMO_WRONG_KEYS && peer_next(peer) &&
+	       rdmo_round_takes(round, &peer->request)) {
+		if (!rdmo_round_execute(round, regions, &peer->flow, &peer->request)) {
 			peer->elsewhere = round->elsewhere;
 			return;
 		}
@@ -320,20 +319,19 @@ result_answer(const struct rdmo_round *round, const struct rdmo_result *result)
 					   0);
 }
 
-/* One after the other, as they were executed. */
-static void
-results_answer(struct rdmo_lane *lane)
+void
+rdmo_results_answer(struct rdmo_lane *lane, const struct rdmo_round *round)
 {
 	uint32_t refused = 0;
 
-	for (uint32_t i = 0; i < lane->round.result_count; i++) {
-		const struct rdmo_result *result = &lane->round.results[i];
+	for (uint32_t i = 0; i < round->result_count; i++) {
+		const struct rdmo_result *result = &round->results[i];
 
-		result_answer(&lane->round, result);
+		result_answer(round, result);
 		if (result->status != RDMO_STATUS_OK && !result->is_flushed)
 			refused += result->count;
 	}
-	rdmo_count(&lane->stats.operations, lane->round.count);
+	rdmo_count(&lane->stats.operations, round->count);
 	rdmo_count(&lane->stats.refused, refused);
 }
 
@@ -349,11 +347,17 @@ peer_leave(struct rdmo_lane *lane, struct rdmo_peer *peer)
 	rdmo_mail_put(lane->lanes[peer->elsewhere].mail, peer);
 }
 
-/* At home, with answers that are written: they go, and so does what was executed. */
+void
+rdmo_peer_ran(struct rdmo_lane *lane, struct rdmo_peer *peer)
+{
+	peer->granted += chain_give_back(lane, peer, &peer->executed);
+	TAILQ_INSERT_TAIL(&lane->ran, peer, next);
+}
+
+/* At home, with answers that are written: they go. */
 static void
 peer_answer(struct rdmo_lane *lane, struct rdmo_peer *peer)
 {
-	peer->granted += chain_give_back(lane, peer, &peer->executed);
 	if (peer->writer.count > 0 || peer_owes_credits(lane, peer)) {
 		if (!answer_post(lane, peer, rdmo_writer_end(&peer->writer, peer->granted))) {
 			rdmo_peer_lost(lane, peer);
@@ -368,13 +372,18 @@ peer_answer(struct rdmo_lane *lane, struct rdmo_peer *peer)
 	else if (peer->elsewhere != RDMO_HERE)
 		peer_leave(lane, peer);
 	else if (peer->waiting.first != RDMO_LANE_NONE)
-		peer_activate(lane, peer);
+		peer_activate(peer);
 }
 
-/* It goes on here, or ends if it has been ended meanwhile. */
+/*
+ * It goes on here, or ends if it has been ended meanwhile. Who has had a tail read has the next turn: before another one has another
+ * tail read for the same queue.
+ */
 static void
 peer_back(struct rdmo_lane *lane, struct rdmo_peer *peer)
 {
+	const bool is_next = peer->elsewhere == RDMO_LATER;
+
 	peer->is_away = false;
 	peer->elsewhere = RDMO_HERE;
 	chain_append_late(peer);
@@ -382,6 +391,24 @@ peer_back(struct rdmo_lane *lane, struct rdmo_peer *peer)
 		rdmo_peer_drop(lane, peer);
 	else
 		peer_answer(lane, peer);
+	if (is_next && peer->is_active) {
+		TAILQ_REMOVE(peer->turn, peer, next);
+		TAILQ_INSERT_HEAD(peer->turn, peer, next);
+	}
+}
+
+void
+rdmo_peers_answer(struct rdmo_lane *lane)
+{
+	struct rdmo_peer *peer;
+
+	while ((peer = TAILQ_FIRST(&lane->ran)) != NULL) {
+		TAILQ_REMOVE(&lane->ran, peer, next);
+		if (peer->is_away)
+			peer_back(lane, peer);
+		else
+			peer_answer(lane, peer);
+	}
 }
 
 void
@@ -394,7 +421,7 @@ rdmo_peers_arrive(struct rdmo_lane *lane)
 		struct rdmo_peer *peer = arrived[i];
 
 		if (peer->home == lane)
-			peer_back(lane, peer);
+			rdmo_peer_ran(lane, peer);
 		else
 			TAILQ_INSERT_TAIL(&lane->active, peer, next);
 	}
@@ -415,14 +442,13 @@ rdmo_peers_dismiss(struct rdmo_lane *lane)
 	}
 }
 
-/* The next one, with a message for its answers; NULL: there is none. */
-static struct rdmo_peer *
-peer_pick(struct rdmo_lane *lane)
+struct rdmo_peer *
+rdmo_peer_pick(struct rdmo_lane *lane, struct rdmo_peers *turn)
 {
 	struct rdmo_peer *peer;
 
-	while ((peer = TAILQ_FIRST(&lane->active)) != NULL) {
-		TAILQ_REMOVE(&lane->active, peer, next);
+	while ((peer = TAILQ_FIRST(turn)) != NULL) {
+		TAILQ_REMOVE(turn, peer, next);
 		if (peer->home != lane)
 			return peer; /* it has brought that */
 		peer->is_active = false;
@@ -443,15 +469,15 @@ rdmo_peers_run(struct rdmo_lane *lane)
 
 	rdmo_round_begin(&lane->round);
 	while (count < RTE_DIM(ran) && lane->round.count < RDMO_ROUND &&
-	       (peer = peer_pick(lane)) != NULL) {
-		peer_execute(lane, peer);
+	       (peer = rdmo_peer_pick(lane, &lane->active)) != NULL) {
+		rdmo_peer_execute(peer, &lane->round, &lane->regions);
 		ran[count++] = peer;
 	}
 	rdmo_round_settle(&lane->round);
-	results_answer(lane);
+	rdmo_results_answer(lane, &lane->round);
 	for (uint32_t i = 0; i < count; i++) {
 		if (ran[i]->home == lane)
-			peer_answer(lane, ran[i]);
+			rdmo_peer_ran(lane, ran[i]);
 		else
 			rdmo_mail_put(ran[i]->home->mail, ran[i]);
 	}

@@ -16,6 +16,8 @@
  *                 `---- mail: the connection ---->  round
  *                  <--- mail: the same, answers written ---'
  *
+ * The connections of a remote target have a round of their own, which goes on while others are executed: remote.h. They are away so long.
+ *
  * Threads: the lcore alone. Of a connection that is away, the other lane's has what is said to travel, and home the rest.
  */
 #ifndef RDMO_PEER_H
@@ -40,6 +42,7 @@ struct rdmapmd_srq;
 struct rdmapmd_td;
 struct rte_ring;
 struct rdmo_lane;
+struct rdmo_remote;
 struct rdmo_task;
 
 #define RDMO_LANE_NONE	UINT32_MAX
@@ -52,6 +55,8 @@ enum rdmo_peer_state {
 	RDMO_PEER_CLOSING, /* its last message is under way */
 	RDMO_PEER_ENDED,   /* who asked for it has been told */
 };
+
+TAILQ_HEAD(rdmo_peers, rdmo_peer);
 
 /* Receives of a lane's inbox, each with the next one; none: `first` is RDMO_LANE_NONE, and `last` is any. */
 struct rdmo_chain {
@@ -73,13 +78,15 @@ struct rdmo_peer {
 	struct rdmo_chain executed;
 	bool is_read; /* the next operation is `request` already */
 	struct rdmo_request request;
-	uint32_t elsewhere; /* the lane that `request` is for; RDMO_HERE */
+	uint32_t elsewhere; /* the lane that `request` is for; RDMO_HERE; RDMO_LATER */
 	struct rdmo_writer writer;
 	/* What stays at home. */
 	enum rdmo_peer_state state;
 	enum rdmo_reason reason; /* CLOSING: why */
 	atomic_bool has_ended;	 /* for who made it: state is RDMO_PEER_ENDED */
-	bool is_active;		 /* in that list, at home */
+	struct rdmo_peers *
+		turn; /* where it waits for its turn, at home: its lane's, or its remote target's */
+	bool is_active; /* it does */
 	bool is_away;
 	struct rdmo_chain late; /* messages that came while it was */
 	/*
@@ -93,8 +100,6 @@ struct rdmo_peer {
 	uint32_t free_answers; /* buffers, by bit */
 	uint32_t answer;       /* the buffer that is written to */
 };
-TAILQ_HEAD(rdmo_peers, rdmo_peer);
-
 /* A message that waits in its receive. */
 struct rdmo_inbox {
 	struct rdmo_reader reader;
@@ -133,10 +138,13 @@ struct rdmo_lane {
 	struct rdmo_map by_qpn, regions;
 	struct rdmo_peers active; /* its own, and others that have been handed over */
 	struct rdmo_round round;
-	struct rdmo_lane *lanes; /* of the worker, itself among them */
-	struct rte_ring *mail;	 /* connections that others hand over; NULL: it is the only lane */
+	struct rdmo_peers ran; /* whose answers are written, and go when receives are posted */
+	TAILQ_HEAD(, rdmo_remote) remotes; /* targets in other processes, that it serves */
+	struct rdmo_lane *lanes;	   /* of the worker, itself among them */
+	struct rte_ring *mail; /* connections that others hand over; NULL: it is the only lane */
 	_Atomic(struct rdmo_task *) asked; /* of this lane; NULL: nothing */
-	int ended_fd;			   /* readable when peers have ended; the caller's */
+	int ended_fd; /* readable when peers have ended, remote targets have broken; the caller's */
+	uint32_t remote_count; /* of who makes them: how many it is to have */
 	struct rdmo_lane_stats stats;
 };
 
@@ -171,14 +179,34 @@ rdmo_peer_has_ended(const struct rdmo_peer *peer)
 /* What it has of the lane is given back. */
 void rdmo_peer_drop(struct rdmo_lane *lane, struct rdmo_peer *peer);
 
-/* Execute for those that have something to do, and answer. Returns how many operations. */
+/* Execute for those that have something to do, and write answers. Returns how many operations. */
 uint32_t rdmo_peers_run(struct rdmo_lane *lane);
+
+/*
+ * Send the answers that are written. What they promise are receives: all that were given back have been posted before.
+ */
+void rdmo_peers_answer(struct rdmo_lane *lane);
 
 /* Take the mail: those that come back, those that are handed over. */
 void rdmo_peers_arrive(struct rdmo_lane *lane);
 
 /* Nothing will be executed any more: take the mail, and hand back what is not at home here. */
 void rdmo_peers_dismiss(struct rdmo_lane *lane);
+
+/* ---- What a round is made of: for rdmo_peers_run(), and for that of a remote target ---- */
+
+/* The next one of those that wait for their turn there, with a message for its answers; NULL: there is none. */
+struct rdmo_peer *rdmo_peer_pick(struct rdmo_lane *lane, struct rdmo_peers *turn);
+
+/* Execute its operations: as many as the round and an answer have room for. */
+void rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round,
+		       const struct rdmo_map *regions);
+
+/* Write the answers to a round that is final, one after the other, as they were executed. */
+void rdmo_results_answer(struct rdmo_lane *lane, const struct rdmo_round *round);
+
+/* Its answers are written: its messages' receives are free, and it is among those that rdmo_peers_answer() is for. */
+void rdmo_peer_ran(struct rdmo_lane *lane, struct rdmo_peer *peer);
 
 /* ---- Numbers of send requests: a connection and its buffer ---- */
 

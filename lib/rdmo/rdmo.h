@@ -6,8 +6,8 @@
  * them in the memory of a target, whose application does nothing for it. Initiators, workers and targets meet by a *bootstrap*
  * address, a TCP or UNIX socket of the worker's.
  *
- * What there is so far: targets in the worker's process (rdmo_target_open()); FLUSH, APPEND to queues with an exclusive tail and to
- * logs, SCATTER.
+ * What there is so far: targets in the worker's process (rdmo_target_open()), and in others (rdmo_target_connect()); FLUSH, APPEND to
+ * queues with an exclusive tail and, in the worker's process, to logs, SCATTER.
  *
  * - **Errors.** Calls return 0 or -errno, and objects through the last parameter, which is not touched on error; bursts return
  *   counts. Besides what each call lists: -EINVAL a pointer is NULL, or a number out of its range; -ENOMEM.
@@ -86,6 +86,8 @@ struct rdmo_worker_attr {
 	uint32_t
 		max_regions; /**< regions that targets may register, all together [1024]: 1 .. 65,536 */
 	uint32_t gid_index; /**< its address in the GID table of port 1 [0]: 0 .. 255 */
+	uint32_t
+		remote_targets; /**< targets of other processes that it serves at most [16]: 1 .. 1024 */
 };
 
 /** What a worker has done so far. */
@@ -174,6 +176,30 @@ __rte_experimental int rdmo_worker_stats(const struct rdmo_worker *worker,
 __rte_experimental int rdmo_target_open(struct rdmo_worker *worker, uint64_t id,
 					struct rdmo_target **target);
 
+/** How to connect a target to a worker in another process. A member that is 0 or NULL has the default in brackets. */
+struct rdmo_target_attr {
+	const char *address; /**< the worker's [RDMO_ADDRESS]: rdmo_worker_address() */
+	uint64_t id;	     /**< what operations name the target by: any number */
+	uint32_t gid_index;  /**< its address in the GID table of port 1 [0]: 0 .. 255 */
+};
+
+/**
+ * Connect a target to a worker in another process, or on another machine: operations on its memory are WRITEs, READs and atomics of the
+ * worker's device, of which the target's CPU knows nothing. What initiators see is the same. Memory may be queues with exclusive tails, and
+ * memory to scatter to; no logs so far.
+ *
+ * Threads: any. Blocks: for the worker's answers, 5 s at most, and for commands of the device.
+ *
+ * @param pd     A protection domain; it must live as long as the target.
+ * @param attr   How.
+ * @param target Out: the target.
+ * @return 0; -ENOSPC the worker has as many as it may; -ETIMEDOUT, -EPROTO, -EREMOTEIO as rdmo_target_open(); the socket's error; as
+ *         rdmapmd_qp_create(), rdmapmd_qp_connect().
+ */
+__rte_experimental int rdmo_target_connect(struct rdmapmd_pd *pd,
+					   const struct rdmo_target_attr *attr,
+					   struct rdmo_target **target);
+
 /**
  * Close a target. Its memory is no longer touched when the call returns; operations that come later end with
  * RDMO_STATUS_TARGET_LOST.
@@ -243,7 +269,8 @@ struct rdmo_mr_attr {
  * @param target A target.
  * @param attr   The memory.
  * @param key    Out: what initiators name it by: random, 64 bits.
- * @return As rdmo_target_open(); -ENOSPC there are as many as may be; -ENOENT it has no receive queue of that number; -ENOTSUP the tail mode.
+ * @return As rdmo_target_open(); -ENOSPC there are as many as may be; -ENOENT it has no receive queue of that number; -ENOTSUP the tail mode; as
+ *         rdmapmd_mr_reg().
  */
 __rte_experimental int rdmo_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr,
 				   uint64_t *key);

@@ -7,31 +7,63 @@
 
 /* ---- Queues ---- */
 
+/* What the tail of a queue holds. */
+static uint64_t
+tail_read(struct rdmo_region *region, uint64_t word)
+{
+	/* It may have changed since: who asks once more is to look once more. */
+	region->look.is_done = false;
+	if (region->remote != NULL)
+		return region->look.value;
+	/* Partner: the target's store, before or after it has offered the memory. */
+	return rte_le_to_cpu_64(
+		__atomic_load_n((const rte_le64_t *)(uintptr_t)word, __ATOMIC_ACQUIRE));
+}
+
 /* A queue's first append begins it, with what the tail holds; a queue has one tail. */
 static enum rdmo_status
-queue_begin(struct rdmo_region *region, rte_le64_t *word)
+queue_begin(struct rdmo_region *region, uint64_t word)
 {
 	uint64_t tail;
 
-	if (region->word != NULL)
+	if (region->has_tail)
 		return region->word == word ? RDMO_STATUS_OK : RDMO_STATUS_TAIL;
-	/* Partner: the target's store, before or after it has offered the memory. */
-	tail = rte_le_to_cpu_64(__atomic_load_n(word, __ATOMIC_ACQUIRE));
+	tail = tail_read(region, word);
 	if (!rdmo_region_has(region, tail, 0))
 		return RDMO_STATUS_TAIL;
+	region->has_tail = true;
 	region->word = word;
 	rdmo_queue_begin(&region->queue, region->va, region->len, tail);
 	return RDMO_STATUS_OK;
 }
 
-enum rdmo_status
-rdmo_region_append(struct rdmo_region *region, rte_le64_t *word, const void *payload,
-		   uint64_t bytes, uint64_t *address)
+bool
+rdmo_region_must_look(const struct rdmo_region *region, uint64_t word)
 {
-	enum rdmo_status status = queue_begin(region, word);
+	return !region->has_tail && !(region->look.is_done && region->look.word == word);
+}
 
-	if (status == RDMO_STATUS_OK)
-		status = rdmo_queue_reserve(&region->queue, bytes, address);
+void
+rdmo_region_seen(struct rdmo_region *region, uint64_t word, uint64_t value)
+{
+	region->look = (struct rdmo_look){ .is_done = true, .word = word, .value = value };
+}
+
+enum rdmo_status
+rdmo_region_reserve(struct rdmo_region *region, uint64_t word, uint64_t bytes, uint64_t *address)
+{
+	const enum rdmo_status status = queue_begin(region, word);
+
+	return status == RDMO_STATUS_OK ? rdmo_queue_reserve(&region->queue, bytes, address)
+					: status;
+}
+
+enum rdmo_status
+rdmo_region_append(struct rdmo_region *region, uint64_t word, const void *payload, uint64_t bytes,
+		   uint64_t *address)
+{
+	const enum rdmo_status status = rdmo_region_reserve(region, word, bytes, address);
+
 	if (status == RDMO_STATUS_OK && bytes > 0)
 		memcpy((void *)(uintptr_t)*address, payload, bytes);
 	return status;
@@ -86,8 +118,8 @@ rdmo_region_begin_log(struct rdmo_region *region)
 	header->key = rte_cpu_to_le_64(region->key);
 	header->epoch = rte_cpu_to_le_64(rte_le_to_cpu_64(header->epoch) + 1);
 	region->log = log;
-	region->word = &header->tail;
-	region->is_log = true;
+	region->word = (uintptr_t)&header->tail;
+	region->has_tail = region->is_log = true;
 	return RDMO_STATUS_OK;
 }
 

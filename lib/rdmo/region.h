@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Memory that a target offers, in this process: as bytes, as a queue's, or as a log. What an append does there, and how that is
- * published. No I/O, no allocation.
+ * Memory that a target offers, in this process or in another one: as bytes, as a queue's, or, in this process, as a log. What an append
+ * does there, and how that is published; of another process' memory who gets which bytes, and no more. No I/O, no allocation.
  *
  * Threads: one at a time for a region; rdmo_region_next_seq() is for any.
  */
@@ -24,18 +24,31 @@ struct rdmo_log_place {
 	struct rdmo_ring ring;
 };
 
+struct rdmo_remote;
+
+/* What was read where the tail of a remote queue is said to be. */
+struct rdmo_look {
+	bool is_done;
+	uint64_t word, value;
+};
+
 struct rdmo_region {
 	uint64_t key;
 	uint64_t
 		client; /* whose it is: a number of the worker's, not the one that the target chose */
-	uint64_t rq_id;	  /* whose initiators may use it; 0: all of the target */
-	uint64_t va, len; /* in this process; the end does not wrap */
-	uint32_t rights;  /* enum rdmo_right */
-	bool is_log;	  /* by rdmo_region_begin_log() */
+	uint64_t rq_id;		    /* whose initiators may use it; 0: all of the target */
+	uint64_t va, len;	    /* in the target's process; the end does not wrap */
+	uint32_t rights;	    /* enum rdmo_right */
+	struct rdmo_remote *remote; /* whose it is, in another process; NULL: in this one */
+	uint32_t rkey;		    /* of remote memory: its device's key */
+	bool is_log;		    /* by rdmo_region_begin_log() */
 	/* As the bytes of a queue or log; not before the first append, and then its lane's alone: */
-	atomic_uint owner; /* 1 and the number of that lane; 0: nobody's */
-	bool is_due;	   /* the round is to publish it */
-	rte_le64_t *word;  /* the tail's; NULL: there was none, as there was no append to a queue */
+	atomic_uint owner;     /* 1 and the number of that lane; 0: nobody's */
+	bool is_due;	       /* the round is to publish it */
+	bool has_tail;	       /* a log; or there was an append to it */
+	uint64_t word;	       /* the tail's address in the target, if it has one */
+	uint32_t word_rkey;    /* of remote memory: for that */
+	struct rdmo_look look; /* of remote memory, until it has one */
 	union {
 		struct rdmo_queue queue;
 		struct rdmo_log_place log;
@@ -62,8 +75,16 @@ rdmo_region_tail(struct rdmo_region *region)
  * @param address set, if it is OK: of its first byte
  * @return RDMO_STATUS_OK; FULL; TAIL: this is not its tail, or somebody else has moved it
  */
-enum rdmo_status rdmo_region_append(struct rdmo_region *region, rte_le64_t *word,
-				    const void *payload, uint64_t bytes, uint64_t *address);
+enum rdmo_status rdmo_region_append(struct rdmo_region *region, uint64_t word, const void *payload,
+				    uint64_t bytes, uint64_t *address);
+
+/* Must the tail at `word` be read before anything is appended to this remote queue? rdmo_region_seen() tells what was found. */
+bool rdmo_region_must_look(const struct rdmo_region *region, uint64_t word);
+void rdmo_region_seen(struct rdmo_region *region, uint64_t word, uint64_t value);
+
+/* As rdmo_region_append(), of a remote queue whose tail was read too; nothing is copied. */
+enum rdmo_status rdmo_region_reserve(struct rdmo_region *region, uint64_t word, uint64_t bytes,
+				     uint64_t *address);
 
 /*
  * More payloads of as many bytes behind the one that was appended last, as far as there is room.

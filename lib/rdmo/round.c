@@ -110,6 +110,39 @@ region_is_due(struct rdmo_round *round, struct rdmo_region *region)
 	round->queues[round->due++] = region;
 }
 
+static void
+write_add(struct rdmo_writes *writes, const struct rdmo_region *region, uint64_t addr,
+	  const uint8_t *from, uint32_t bytes)
+{
+	if (bytes > 0)
+		writes->all[writes->count++] = (struct rdmo_write){
+			.addr = addr,
+			.from = from,
+			.rkey = region->rkey,
+			.bytes = bytes,
+		};
+}
+
+/* To a remote queue: its bytes are reserved, and are to be written. */
+static enum rdmo_status
+append_remote(struct rdmo_round *round, struct rdmo_region *data, const struct rdmo_region *ptr,
+	      uint64_t word, const struct rdmo_request *request, uint64_t *address)
+{
+	enum rdmo_status status;
+
+	if (rdmo_region_must_look(data, word)) {
+		round->look = (struct rdmo_round_look){ data, word, ptr->rkey };
+		round->elsewhere = RDMO_LATER;
+		return RDMO_STATUS_OK;
+	}
+	status = rdmo_region_reserve(data, word, request->bytes, address);
+	if (status == RDMO_STATUS_OK)
+		write_add(round->writes, data, *address, request->payload,
+			  (uint32_t)request->bytes);
+	data->word_rkey = ptr->rkey;
+	return status;
+}
+
 static enum rdmo_status
 append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_request *request,
        struct rdmo_result *result)
@@ -137,10 +170,12 @@ append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 	if (data->is_log)
 		status = rdmo_region_append_log(data, &origin, request->payload, request->bytes,
 						&result->value);
+	else if (data->remote != NULL)
+		status = append_remote(round, data, ptr, ptr_addr, request, &result->value);
 	else
-		status = rdmo_region_append(data, (rte_le64_t *)(uintptr_t)ptr_addr,
-					    request->payload, request->bytes, &result->value);
-	if (status != RDMO_STATUS_OK)
+		status = rdmo_region_append(data, ptr_addr, request->payload, request->bytes,
+					    &result->value);
+	if (status != RDMO_STATUS_OK || round->elsewhere != RDMO_HERE)
 		return status;
 	/* A record that was there before depends on nothing more. */
 	if (result->value >= rdmo_region_tail(data)->published)
@@ -163,8 +198,8 @@ is_to_log(const struct rdmo_map *regions, const struct rdmo_request *request)
 
 /* All pieces are checked before the first byte is written. */
 static enum rdmo_status
-scatter(const struct rdmo_map *regions, const struct rdmo_request *request,
-	struct rdmo_result *result)
+scatter(struct rdmo_round *round, const struct rdmo_map *regions,
+	const struct rdmo_request *request, struct rdmo_result *result)
 {
 	struct rdmo_pieces pieces = rdmo_pieces_of(request);
 	struct rdmo_region *region;
@@ -180,9 +215,13 @@ scatter(const struct rdmo_map *regions, const struct rdmo_request *request,
 			return RDMO_STATUS_BOUNDS;
 	}
 	pieces = rdmo_pieces_of(request);
-	while (rdmo_pieces_next(&pieces, &piece))
-		if (piece.len > 0)
+	while (rdmo_pieces_next(&pieces, &piece)) {
+		if (round->writes != NULL)
+			write_add(round->writes, rdmo_map_find(regions, piece.rkey), piece.addr,
+				  piece.data, piece.len);
+		else if (piece.len > 0)
 			memcpy((void *)(uintptr_t)piece.addr, piece.data, piece.len);
+	}
 	return RDMO_STATUS_OK;
 }
 
@@ -217,9 +256,19 @@ execute(struct rdmo_round *round, const struct rdmo_map *regions,
 		return RDMO_STATUS_UNKNOWN;
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append(round, regions, request, result);
-	case RDMO_OP_SCATTER: return scatter(regions, request, result);
+	case RDMO_OP_SCATTER: return scatter(round, regions, request, result);
 	default: return flush(regions, request, result);
 	}
+}
+
+bool
+rdmo_round_has_room(const struct rdmo_round *round, const struct rdmo_request *request)
+{
+	const uint64_t pieces = request->op_id == RDMO_OP_SCATTER ? request->count : 1;
+
+	return round->count == 0 || request->status != RDMO_STATUS_OK ||
+	       ((request->flags & RDMO_FLAG_FENCE) == 0 &&
+		pieces <= round->writes->room - round->writes->count);
 }
 
 bool
@@ -254,8 +303,8 @@ rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
 	struct rdmo_result *result = &round->results[round->result_count - 1];
 	uint32_t taken;
 
-	/* No append to a queue that went well; or one with RDMO_FLAG_FENCE, each of which settles those before it. */
-	if (result->queue == NULL || result->queue->is_log ||
+	/* No append to a queue here that went well; or one with RDMO_FLAG_FENCE, each of which settles those before it. */
+	if (result->queue == NULL || result->queue->is_log || result->queue->remote != NULL ||
 	    (request->flags & RDMO_FLAG_FENCE) != 0)
 		return;
 	taken = rdmo_region_append_alike(result->queue, request->payload, request->bytes,
@@ -298,13 +347,43 @@ result_settle(struct rdmo_result *result)
 }
 
 void
-rdmo_round_settle(struct rdmo_round *round)
+rdmo_round_conclude(struct rdmo_round *round)
 {
-	for (uint32_t i = 0; i < round->due; i++) {
-		rdmo_tail_publish(rdmo_region_tail(round->queues[i]), round->queues[i]->word);
+	for (uint32_t i = 0; i < round->due; i++)
 		round->queues[i]->is_due = false;
-	}
 	round->due = 0;
 	for (; round->settled < round->result_count; round->settled++)
 		result_settle(&round->results[round->settled]);
+}
+
+void
+rdmo_round_settle(struct rdmo_round *round)
+{
+	for (uint32_t i = 0; i < round->due; i++)
+		rdmo_tail_publish(rdmo_region_tail(round->queues[i]),
+				  (rte_le64_t *)(uintptr_t)round->queues[i]->word);
+	rdmo_round_conclude(round);
+}
+
+void
+rdmo_round_moved(struct rdmo_round *round, uint32_t due, const struct rdmo_tail_move *move,
+		 uint64_t found)
+{
+	rdmo_tail_moved(rdmo_region_tail(round->queues[due]), move, found);
+}
+
+void
+rdmo_round_lose(struct rdmo_round *round)
+{
+	for (uint32_t i = 0; i < round->due; i++)
+		rdmo_region_tail(round->queues[i])->stopped = true;
+	for (uint32_t i = round->settled; i < round->result_count; i++) {
+		struct rdmo_result *result = &round->results[i];
+
+		if (result->status == RDMO_STATUS_OK && result->op_id != RDMO_OP_FLUSH) {
+			result->status = RDMO_STATUS_TARGET_LOST;
+			result->value = 0;
+			result->queue = NULL;
+		}
+	}
 }

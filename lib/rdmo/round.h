@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Execution: operations are checked against the regions of their target, and done in its memory, of a target in this process. What
- * connections and devices are is not known here.
+ * Execution: operations are checked against the regions of their target, and done in its memory, of a target in this process. For one in
+ * another process the round tells what is to be written there. What connections and devices are is not known here.
  *
  * A round is some operations, of one connection after the other. Appends reserve and copy at once; the tails that they moved are
  * published together when the round is settled, before any of its operations is answered. An operation with RDMO_FLAG_FENCE settles
@@ -11,6 +11,10 @@
  *
  * A queue belongs to one lane: to the first that appends to it, for as long as its bytes are registered. What another one's round is
  * asked to append there is not done, and the other one is named; it is for the caller to take the connection there.
+ *
+ * A round for a remote target has one of its own (`writes`): what is to be written is noted, from where it lies in the messages; the
+ * caller writes it, then moves the tails, then says how that went (rdmo_round_moved(), rdmo_round_lose()), and has the results
+ * (rdmo_round_conclude()). A queue whose tail is not known yet stops the round: the caller is to read it (`look`).
  *
  * Threads: one at a time for a round and for a flow. Regions are for any number: nothing of them is written but what is a queue's,
  * by its lane.
@@ -73,13 +77,38 @@ struct rdmo_result {
 	bool is_flushed; /* a FLUSH that was executed: status and value are the first failure's */
 };
 
-/* Of struct rdmo_round, elsewhere: it was done. */
-#define RDMO_HERE UINT32_MAX
+/* Of struct rdmo_round, elsewhere: it was done; it is to be done here, when a remote tail was read. */
+#define RDMO_HERE  UINT32_MAX
+#define RDMO_LATER (UINT32_MAX - 1)
+
+/* What is to be written to a remote target: bytes of a message, to somewhere. */
+struct rdmo_write {
+	uint64_t addr;
+	const uint8_t *from;
+	uint32_t rkey, bytes;
+};
+
+struct rdmo_writes {
+	struct rdmo_write *all;
+	uint32_t count;
+	uint32_t room; /* RDMO_ROUND, and as many pieces as a message may have, at least */
+};
+
+/* A tail of a remote target that is to be read. */
+struct rdmo_round_look {
+	struct rdmo_region *queue; /* NULL: none is */
+	uint64_t word;
+	uint32_t rkey;
+};
 
 struct rdmo_round {
-	uint32_t lane;	    /* whose it is */
-	uint32_t elsewhere; /* the lane to which the last operation is to go; RDMO_HERE */
-	uint32_t count;	    /* operations */
+	uint32_t lane; /* whose it is */
+	uint32_t
+		elsewhere; /* the lane to which the last operation is to go; RDMO_HERE; RDMO_LATER */
+	struct rdmo_writes
+		*writes; /* of a round for a remote target; NULL: it is in this process */
+	struct rdmo_round_look look;
+	uint32_t count; /* operations */
 	uint32_t result_count, settled;
 	uint32_t due; /* queues and logs to be published */
 	struct rdmo_result results[RDMO_ROUND];
@@ -91,6 +120,21 @@ static inline void
 rdmo_round_begin(struct rdmo_round *round)
 {
 	round->count = round->result_count = round->settled = round->due = 0;
+	round->look.queue = NULL;
+	if (round->writes != NULL)
+		round->writes->count = 0;
+}
+
+bool rdmo_round_has_room(const struct rdmo_round *round, const struct rdmo_request *request);
+
+/*
+ * May this one be in the round that there is? Not in one for a remote target if that has too little room, or has to be over before it: an
+ * empty one takes any.
+ */
+static inline bool
+rdmo_round_takes(const struct rdmo_round *round, const struct rdmo_request *request)
+{
+	return round->writes == NULL || rdmo_round_has_room(round, request);
 }
 
 /*
@@ -107,7 +151,19 @@ bool rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions
 void rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
 		      struct rdmo_reader *reader, uint32_t n);
 
-/* Publish what is due: all results are final then. */
+/* Publish what is due, in this process: all results are final then. */
 void rdmo_round_settle(struct rdmo_round *round);
+
+/* ---- Of a remote target, in this order ---- */
+
+/* A due tail's compare-and-swap has found this. */
+void rdmo_round_moved(struct rdmo_round *round, uint32_t due, const struct rdmo_tail_move *move,
+		      uint64_t found);
+
+/* Not known what of it was done: what went well has not, and nothing more is appended to its queues. */
+void rdmo_round_lose(struct rdmo_round *round);
+
+/* All results are final. */
+void rdmo_round_conclude(struct rdmo_round *round);
 
 #endif

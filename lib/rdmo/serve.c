@@ -107,6 +107,14 @@ arrivals_take(struct rdmo_server *server)
 
 /* ---- The thread ---- */
 
+/* Has what it is for ended by itself? */
+static bool
+session_has_ended(const struct rdmo_session *session)
+{
+	return (session->peer != NULL && rdmo_peer_has_ended(session->peer)) ||
+	       (session->remote != NULL && rdmo_remote_has_broken(session->remote));
+}
+
 /*
  * Sessions with something to read or to write have it done. Those whose connection has ended, or whose time is over, go. Returns how
  * long to wait for the next one.
@@ -119,7 +127,7 @@ sessions_serve(struct rdmo_server *server)
 
 	server->half_open = 0;
 	for (session = TAILQ_FIRST(&server->house.sessions); session != NULL; session = after) {
-		const bool has_ended = session->peer != NULL && rdmo_peer_has_ended(session->peer);
+		const bool has_ended = session_has_ended(session);
 		const bool is_open = !has_ended && session_serve(server, session);
 		const uint64_t now = rdmo_now_ms();
 

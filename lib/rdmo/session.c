@@ -49,9 +49,9 @@ peer_end(struct rdmo_house *house, struct rdmo_peer *peer)
 {
 	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
 
-	rdmo_crew_ask_home(house->crew, RDMO_TASK_DROP_PEER, peer);
+	rdmo_crew_ask_lane(house->crew, peer->home, RDMO_TASK_DROP_PEER, peer);
 	rdmapmd_qp_modify(peer->qp, &attr, RDMAPMD_QP_STATE);
-	rdmo_crew_ask_home(house->crew, RDMO_TASK_SWEEP, peer);
+	rdmo_crew_ask_lane(house->crew, peer->home, RDMO_TASK_SWEEP, NULL);
 	rdmapmd_qp_destroy(peer->qp);
 	peer_place(house, peer, NULL);
 }
@@ -64,11 +64,24 @@ region_end(struct rdmo_house *house, struct rdmo_session *session, struct rdmo_r
 	free(entry);
 }
 
+/* Nothing of its memory is in use any more. */
+static void
+remote_end(struct rdmo_house *house, struct rdmo_remote *remote)
+{
+	rdmo_crew_ask_lane(house->crew, remote->lane, RDMO_TASK_DROP_REMOTE, remote);
+	remote->lane->remote_count--;
+	rdmo_remote_close(remote);
+	house->remotes--;
+}
+
 static void
 target_end(struct rdmo_house *house, struct rdmo_session *session)
 {
 	struct rdmo_rq_entry *queue;
 
+	/* Its lane may wait for it: for as long as a queue pair tries. */
+	if (session->remote != NULL)
+		rdmo_remote_cut(session->remote);
 	rdmo_crew_ask(house->crew, RDMO_TASK_LOSE_CLIENT, NULL, session->client);
 	while (!TAILQ_EMPTY(&session->regions))
 		region_end(house, session, TAILQ_FIRST(&session->regions));
@@ -76,7 +89,10 @@ target_end(struct rdmo_house *house, struct rdmo_session *session)
 		TAILQ_REMOVE(&session->queues, queue, next);
 		free(queue);
 	}
-	atomic_fetch_sub(&house->targets, 1);
+	if (session->remote != NULL)
+		remote_end(house, session->remote);
+	else
+		atomic_fetch_sub(&house->targets, 1);
 }
 
 void
@@ -94,23 +110,53 @@ rdmo_session_end(struct rdmo_house *house, struct rdmo_session *session)
 
 /* ---- Commands of a target ---- */
 
+/* A target in this process is where the worker is. */
+static enum rdmo_status
+local_begin(struct rdmo_house *house, struct rdmo_addr *own)
+{
+	if (rdmo_end_tell(house->pd->context, house->gid_index, 0, 0, 0, own) != 0)
+		return RDMO_STATUS_NOTSUP;
+	atomic_fetch_add(&house->targets, 1);
+	return RDMO_STATUS_OK;
+}
+
+/* To another one a queue pair goes. */
+static enum rdmo_status
+remote_begin(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_addr *theirs,
+	     struct rdmo_addr *own)
+{
+	struct rdmo_lane *lane = rdmo_crew_lane(house->crew);
+	int rc;
+
+	if (house->remotes == house->max_remotes)
+		return RDMO_STATUS_FULL;
+	rc = rdmo_remote_open(lane, house->pd, house->gid_index, theirs, own, &session->remote);
+	if (rc != 0) {
+		RDMO_LOG(ERR, "a target in another process cannot be connected: %s", strerror(-rc));
+		return rc == -ENOMEM ? RDMO_STATUS_FULL : RDMO_STATUS_BOUNDS;
+	}
+	house->remotes++;
+	lane->remote_count++;
+	rdmo_crew_ask_lane(house->crew, lane, RDMO_TASK_ADD_REMOTE, session->remote);
+	return RDMO_STATUS_OK;
+}
+
 static enum rdmo_status
 client_init(struct rdmo_house *house, struct rdmo_session *session,
 	    const struct rdmo_command *command)
 {
 	struct rdmo_addr addr;
+	enum rdmo_status status;
 
 	if (session->kind != RDMO_SESSION_NEW)
 		return RDMO_STATUS_CLIENT;
-	/* The addresses of another process are none here. */
-	if (!session->is_local)
-		return RDMO_STATUS_NOTSUP;
-	if (rdmo_end_tell(house->pd->context, house->gid_index, 0, 0, 0, &addr) != 0)
-		return RDMO_STATUS_NOTSUP;
+	status = session->is_local ? local_begin(house, &addr)
+				   : remote_begin(house, session, command->addr, &addr);
+	if (status != RDMO_STATUS_OK)
+		return status;
 	session->kind = RDMO_SESSION_TARGET;
 	session->id = rte_le_to_cpu_64(command->client_init->id);
 	session->client = ++house->clients;
-	atomic_fetch_add(&house->targets, 1);
 	session->out_count = rdmo_client_init_done_write(session->out, command->tag, &addr);
 	return RDMO_STATUS_OK;
 }
@@ -218,7 +264,8 @@ mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo
 	enum rdmo_status status;
 	uint64_t key;
 
-	if (reg->tail_mode == rte_cpu_to_le_32(RDMO_TAIL_SHARED))
+	if (reg->tail_mode == rte_cpu_to_le_32(RDMO_TAIL_SHARED) ||
+	    (session->remote != NULL && reg->tail_mode == rte_cpu_to_le_32(RDMO_TAIL_LOG)))
 		return RDMO_STATUS_NOTSUP;
 	if (reg->rq_id != 0 && queue_find(session, rte_le_to_cpu_64(reg->rq_id)) == NULL)
 		return RDMO_STATUS_KEY;
@@ -234,6 +281,8 @@ mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo
 		.va = rte_le_to_cpu_64(reg->va),
 		.len = rte_le_to_cpu_64(reg->len),
 		.rights = rte_le_to_cpu_32(reg->rights),
+		.remote = session->remote,
+		.rkey = command->rkey,
 	};
 	status = region_put(house, &entry->region, rte_le_to_cpu_32(reg->tail_mode));
 	if (status != RDMO_STATUS_OK) {
@@ -359,7 +408,7 @@ peer_connect(struct rdmo_house *house, struct rdmo_peer *peer, const struct rdmo
 	rc = rdmo_end_tell(house->pd->context, house->gid_index, qp->qp_num, attr->credits,
 			   attr->receive_bytes, own);
 	if (rc == 0)
-		rc = rdmo_end_connect(qp, house->gid_index, own, theirs);
+		rc = rdmo_end_connect(qp, house->gid_index, own, theirs, 0);
 	if (rc == 0)
 		rc = rdmo_random_number(&peer->session);
 	if (rc != 0) {
@@ -384,6 +433,7 @@ peer_begin(struct rdmo_peer *peer, const struct rdmo_session *target, uint64_t r
 	peer->flow.replayed = rte_le_to_cpu_64(hello->next_seq);
 	peer->granted = peer->told = peer->home->attr.credits;
 	peer->may_send = rte_le_to_cpu_32(command->addr->credits);
+	peer->turn = target->remote != NULL ? &target->remote->active : &peer->home->active;
 	peer->answer_bytes = RTE_MIN(theirs, peer->home->attr.receive_bytes) & ~UINT32_C(7);
 	peer->next_seq = rte_le_to_cpu_64(hello->first_seq);
 	if (peer->next_seq == 0)
@@ -409,7 +459,7 @@ hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_
 			       rte_le_to_cpu_32(command->hello->producer));
 	if (status != RDMO_STATUS_OK)
 		return status;
-	peer = rdmo_crew_place(house->crew);
+	peer = rdmo_crew_place(house->crew, target->remote != NULL ? target->remote->lane : NULL);
 	if (peer == NULL)
 		return RDMO_STATUS_FULL;
 	/* Without a queue pair nobody looks at it; who looks at others is not in the middle of that. */
@@ -426,7 +476,7 @@ hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_
 	session->peer = peer;
 	session->out_count = rdmo_hello_done_write(session->out, command->tag, peer->session,
 						   peer->next_seq, &own);
-	rdmo_crew_ask_home(house->crew, RDMO_TASK_ADD_PEER, peer);
+	rdmo_crew_ask_lane(house->crew, peer->home, RDMO_TASK_ADD_PEER, peer);
 	return RDMO_STATUS_OK;
 }
 

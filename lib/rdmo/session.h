@@ -4,7 +4,7 @@
  * Sessions: the streams of a worker's bootstrap, and what each of them owns. Its first command tells whose a session is: a target's
  * (CLIENT_INIT) or an initiator's (HELLO); any other one ends it.
  *
- *     target's session ----> receive queues (secrets), regions (keys, in all lanes)
+ *     target's session ----> receive queues (secrets), regions (keys, in all lanes), of another process: its remote target (of a lane)
  *     initiator's session -> a connection: queue pair, peer of a lane
  *
  * Threads: one, which is none of the lanes' lcores. It may wait for commands of the device and for the lanes.
@@ -19,6 +19,7 @@
 
 #include "control.h"
 #include "crew.h"
+#include "remote.h"
 
 struct rdmo_rq_entry {
 	TAILQ_ENTRY(rdmo_rq_entry) next;
@@ -53,6 +54,7 @@ struct rdmo_session {
 	uint64_t client; /* as the worker has numbered it */
 	TAILQ_HEAD(, rdmo_rq_entry) queues;
 	TAILQ_HEAD(, rdmo_region_entry) regions;
+	struct rdmo_remote *remote; /* of one in another process; else NULL */
 	/* An initiator's. */
 	struct rdmo_peer *peer;
 };
@@ -64,8 +66,9 @@ struct rdmo_house {
 	struct rdmo_crew *crew;
 	uint32_t gid_index;
 	struct rdmo_sessions sessions;
-	uint64_t clients, queues; /* how many there have been */
-	atomic_uint targets;	  /* there are now */
+	uint64_t clients, queues;      /* how many there have been */
+	atomic_uint targets;	       /* of this process that there are now */
+	uint32_t remotes, max_remotes; /* targets of other processes: there are, there may be */
 };
 
 /* A descriptor's session, in no list yet; NULL: no memory, and it is closed. */

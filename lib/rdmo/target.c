@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A target as its application has it: commands over a stream, one after the other. */
+/*
+ * A target as its application has it: commands over a stream, one after the other. In the worker's process it has nothing but that; in
+ * another one a queue pair as well, by which the worker comes to its memory, and the memory is registered with its device.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_common.h>
+
+#include <rdmapmd.h>
 
 #include "control.h"
 #include "end.h"
@@ -20,13 +26,25 @@
 
 #define ANSWER_MS 5000
 
+/* Memory that was registered with the device. */
+struct target_mr {
+	TAILQ_ENTRY(target_mr) next;
+	uint64_t key;
+	struct rdmapmd_mr *mr;
+};
+
 struct rdmo_target {
-	const struct rdmo_worker *worker;
+	char *address; /* the worker's */
 	uint64_t id;
 	int fd;
 	uint64_t tag; /* of the last command */
 	struct rdmo_stream stream;
 	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
+	/* In another process than the worker; else NULL. */
+	struct rdmapmd_pd *pd;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_qp *qp;
+	TAILQ_HEAD(, target_mr) mrs;
 };
 
 /* Ask, and have it done; a status that the caller has an error of its own for is that error. */
@@ -51,42 +69,146 @@ ask(struct rdmo_target *target, uint32_t bytes, struct rdmo_notification *notifi
 	}
 }
 
+/* ---- Open and close ---- */
+
 static int
-client_init(struct rdmo_target *target, uint64_t id)
+client_init(struct rdmo_target *target, const struct rdmo_addr *own,
+	    struct rdmo_notification *notification)
+{
+	return ask(target, rdmo_client_init_write(target->cmd, ++target->tag, target->id, own),
+		   notification);
+}
+
+static void
+target_free(struct rdmo_target *target)
+{
+	struct target_mr *entry;
+
+	if (target->fd >= 0)
+		close(target->fd);
+	/* Nobody comes to its memory any more, whatever the worker does. */
+	if (target->qp != NULL)
+		rdmapmd_qp_destroy(target->qp);
+	if (target->cq != NULL)
+		rdmapmd_cq_destroy(target->cq);
+	while ((entry = TAILQ_FIRST(&target->mrs)) != NULL) {
+		TAILQ_REMOVE(&target->mrs, entry, next);
+		rdmapmd_mr_dereg(entry->mr);
+		free(entry);
+	}
+	free(target->address);
+	free(target);
+}
+
+/* One that is not connected. NULL: no memory. */
+static struct rdmo_target *
+target_new(const char *address, uint64_t id)
+{
+	struct rdmo_target *target = calloc(1, sizeof(*target));
+
+	if (target == NULL)
+		return NULL;
+	target->id = id;
+	target->fd = -1;
+	TAILQ_INIT(&target->mrs);
+	target->address = strdup(address);
+	if (target->address == NULL) {
+		target_free(target);
+		return NULL;
+	}
+	return target;
+}
+
+static int
+local_open(struct rdmo_target *target, struct rdmo_worker *worker)
 {
 	/* It has no queue pair: it is where the worker is. */
 	static const struct rdmo_addr here = { .mtu = RTE_LE16(4096) };
 	struct rdmo_notification notification;
+	int fds[2], rc;
 
-	return ask(target, rdmo_client_init_write(target->cmd, ++target->tag, id, &here),
-		   &notification);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) != 0)
+		return -errno;
+	target->fd = fds[0];
+	rc = rdmo_server_adopt(&worker->server, fds[1]);
+	return rc == 0 ? client_init(target, &here, &notification) : rc;
 }
 
 int
 rdmo_target_open(struct rdmo_worker *worker, uint64_t id, struct rdmo_target **target)
 {
 	struct rdmo_target *made;
-	int fds[2], rc;
+	int rc;
 
 	if (worker == NULL || target == NULL)
 		return -EINVAL;
-	made = calloc(1, sizeof(*made));
+	made = target_new(rdmo_worker_address(worker), id);
 	if (made == NULL)
 		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) != 0) {
-		rc = -errno;
-		free(made);
+	rc = local_open(made, worker);
+	if (rc != 0) {
+		target_free(made);
 		return rc;
 	}
-	made->worker = worker;
-	made->id = id;
-	made->fd = fds[0];
-	rc = rdmo_server_adopt(&worker->server, fds[1]);
+	*target = made;
+	return 0;
+}
+
+/* A queue pair that sends and receives nothing: it is there for the worker's to write to. */
+static int
+remote_queues_open(struct rdmo_target *target)
+{
+	const struct rdmapmd_cq_init_attr cq = { .cqe = 1 };
+	struct rdmapmd_qp_init_attr qp = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
+	};
+	int rc;
+
+	rc = rdmapmd_cq_create(target->pd->context, &cq, &target->cq);
+	qp.send_cq = qp.recv_cq = target->cq;
+	return rc == 0 ? rdmapmd_qp_create(target->pd, &qp, &target->qp) : rc;
+}
+
+static int
+remote_open(struct rdmo_target *target, uint32_t gid_index)
+{
+	struct rdmo_notification told;
+	struct rdmo_addr own;
+	int rc;
+
+	target->fd = rdmo_socket_connect(target->address, ANSWER_MS);
+	if (target->fd < 0)
+		return target->fd;
+	rc = remote_queues_open(target);
 	if (rc == 0)
-		rc = client_init(made, id);
+		rc = rdmo_end_tell(target->pd->context, gid_index, target->qp->qp_num, 0, 0, &own);
+	if (rc == 0)
+		rc = client_init(target, &own, &told);
+	if (rc == 0)
+		rc = rdmo_end_connect(target->qp, gid_index, &own, told.addr,
+				      RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ |
+					      RDMAPMD_ACCESS_REMOTE_ATOMIC);
+	return rc;
+}
+
+int
+rdmo_target_connect(struct rdmapmd_pd *pd, const struct rdmo_target_attr *attr,
+		    struct rdmo_target **target)
+{
+	struct rdmo_target *made;
+	int rc;
+
+	if (pd == NULL || attr == NULL || target == NULL ||
+	    !rdmo_end_may_be(attr->gid_index, 4, RDMO_RECEIVE_MIN_BYTES))
+		return -EINVAL;
+	made = target_new(attr->address != NULL ? attr->address : RDMO_ADDRESS, attr->id);
+	if (made == NULL)
+		return -ENOMEM;
+	made->pd = pd;
+	rc = remote_open(made, attr->gid_index);
 	if (rc != 0) {
-		close(made->fd);
-		free(made);
+		target_free(made);
 		return rc;
 	}
 	*target = made;
@@ -101,9 +223,10 @@ rdmo_target_close(struct rdmo_target *target)
 	/* The worker closes its end when the memory is the caller's again. */
 	if (rdmo_socket_finish(target->fd) != 0)
 		RDMO_LOG(ERR, "the worker does not say that a target's memory is free");
-	close(target->fd);
-	free(target);
+	target_free(target);
 }
+
+/* ---- Receive queues ---- */
 
 int
 rdmo_rq_create(struct rdmo_target *target, uint8_t *secret, uint64_t *rq_id)
@@ -146,39 +269,108 @@ rdmo_rq_destroy(struct rdmo_target *target, uint64_t rq_id)
 	return ask(target, rdmo_rq_destroy_write(target->cmd, ++target->tag, rq_id), &notification);
 }
 
-int
-rdmo_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint64_t *key)
-{
-	struct rdmo_notification notification;
-	struct rdmo_mr_reg reg;
-	int rc;
+/* ---- Memory ---- */
 
-	if (target == NULL || attr == NULL || attr->addr == NULL || key == NULL ||
-	    attr->length == 0 || attr->length > UINT64_MAX - (uintptr_t)attr->addr ||
-	    attr->rights == 0 || (attr->rights & ~(uint32_t)RDMO_RIGHTS_ALL) != 0)
-		return -EINVAL;
-	reg = (struct rdmo_mr_reg){
+/* What the worker must be able to do in it, on the initiators' behalf. */
+static uint32_t
+access_of(uint32_t rights)
+{
+	uint32_t access = RDMAPMD_ACCESS_LOCAL_WRITE;
+
+	if ((rights & (RDMO_RIGHT_APPEND | RDMO_RIGHT_WRITE)) != 0)
+		access |= RDMAPMD_ACCESS_REMOTE_WRITE;
+	if ((rights & (RDMO_RIGHT_APPEND | RDMO_RIGHT_READ)) != 0)
+		access |= RDMAPMD_ACCESS_REMOTE_READ;
+	if ((rights & (RDMO_RIGHT_APPEND | RDMO_RIGHT_ATOMIC)) != 0)
+		access |= RDMAPMD_ACCESS_REMOTE_ATOMIC;
+	return access;
+}
+
+/* Offer it to the worker, which knows it by `rkey` if it is in another process. */
+static int
+mr_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint32_t rkey, uint64_t *key)
+{
+	const struct rdmo_mr_reg reg = {
 		.va = rte_cpu_to_le_64((uintptr_t)attr->addr),
 		.len = rte_cpu_to_le_64(attr->length),
 		.rq_id = rte_cpu_to_le_64(attr->rq_id),
 		.rights = rte_cpu_to_le_32(attr->rights),
 		.tail_mode = rte_cpu_to_le_32((uint32_t)attr->tail_mode),
 	};
-	rc = ask(target, rdmo_mr_reg_write(target->cmd, ++target->tag, &reg, 0), &notification);
+	struct rdmo_notification notification;
+	int rc;
+
+	rc = ask(target, rdmo_mr_reg_write(target->cmd, ++target->tag, &reg, rkey), &notification);
 	if (rc == 0)
 		*key = notification.number;
 	return rc;
+}
+
+static int
+remote_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint64_t *key)
+{
+	struct target_mr *entry = calloc(1, sizeof(*entry));
+	int rc;
+
+	if (entry == NULL)
+		return -ENOMEM;
+	rc = rdmapmd_mr_reg(target->pd, attr->addr, attr->length, access_of(attr->rights),
+			    &entry->mr);
+	if (rc == 0) {
+		rc = mr_offer(target, attr, entry->mr->rkey, &entry->key);
+		if (rc == 0) {
+			TAILQ_INSERT_TAIL(&target->mrs, entry, next);
+			*key = entry->key;
+			return 0;
+		}
+		rdmapmd_mr_dereg(entry->mr);
+	}
+	free(entry);
+	return rc;
+}
+
+int
+rdmo_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint64_t *key)
+{
+	if (target == NULL || attr == NULL || attr->addr == NULL || key == NULL ||
+	    attr->length == 0 || attr->length > UINT64_MAX - (uintptr_t)attr->addr ||
+	    attr->rights == 0 || (attr->rights & ~(uint32_t)RDMO_RIGHTS_ALL) != 0)
+		return -EINVAL;
+	return target->pd != NULL ? remote_mr_reg(target, attr, key)
+				  : mr_offer(target, attr, 0, key);
+}
+
+/* The device forgets what the worker has let go of. */
+static void
+remote_mr_dereg(struct rdmo_target *target, uint64_t key)
+{
+	struct target_mr *entry;
+
+	TAILQ_FOREACH(entry, &target->mrs, next)
+		if (entry->key == key)
+			break;
+	if (entry == NULL)
+		return;
+	TAILQ_REMOVE(&target->mrs, entry, next);
+	rdmapmd_mr_dereg(entry->mr);
+	free(entry);
 }
 
 int
 rdmo_mr_dereg(struct rdmo_target *target, uint64_t key)
 {
 	struct rdmo_notification notification;
+	int rc;
 
 	if (target == NULL)
 		return -EINVAL;
-	return ask(target, rdmo_mr_dereg_write(target->cmd, ++target->tag, key), &notification);
+	rc = ask(target, rdmo_mr_dereg_write(target->cmd, ++target->tag, key), &notification);
+	if (rc == 0)
+		remote_mr_dereg(target, key);
+	return rc;
 }
+
+/* ---- Tickets ---- */
 
 int
 rdmo_ticket_get(const struct rdmo_target *target, const struct rdmo_ticket *ticket, char *text,
@@ -190,6 +382,6 @@ rdmo_ticket_get(const struct rdmo_target *target, const struct rdmo_ticket *tick
 		return -EINVAL;
 	whole = *ticket;
 	whole.id = target->id;
-	snprintf(whole.address, sizeof(whole.address), "%s", rdmo_worker_address(target->worker));
+	snprintf(whole.address, sizeof(whole.address), "%s", target->address);
 	return rdmo_ticket_write(&whole, text, size);
 }

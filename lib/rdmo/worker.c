@@ -15,6 +15,7 @@
 
 #define RECEIVES_MAX 32768
 #define REGIONS_MAX  65536
+#define REMOTES_MAX  1024
 
 static int
 attr_check(const struct rdmo_worker_attr *attr, struct rdmo_lane_attr *lane)
@@ -27,7 +28,8 @@ attr_check(const struct rdmo_worker_attr *attr, struct rdmo_lane_attr *lane)
 	};
 	if (!rdmo_end_may_be(attr->gid_index, lane->credits, lane->receive_bytes) ||
 	    lane->receives < lane->credits || lane->receives > RECEIVES_MAX ||
-	    lane->max_regions > REGIONS_MAX || attr->lcores > RDMO_LCORES_MAX)
+	    lane->max_regions > REGIONS_MAX || attr->lcores > RDMO_LCORES_MAX ||
+	    attr->remote_targets > REMOTES_MAX)
 		return -EINVAL;
 	return 0;
 }
@@ -46,6 +48,7 @@ worker_open(struct rdmo_worker *worker, struct rdmapmd_pd *pd, const struct rdmo
 		.pd = pd,
 		.crew = &worker->crew,
 		.gid_index = attr->gid_index,
+		.max_remotes = OR(attr->remote_targets, 16),
 	};
 	rc = rdmo_crew_open(&worker->crew, pd, lane, OR(attr->lcores, 1), fd);
 	if (rc == 0) {

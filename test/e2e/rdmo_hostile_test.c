@@ -89,7 +89,7 @@ raw_open(void)
 	assert_int_equal(told.status, RDMO_STATUS_OK);
 	raw.session = told.number;
 	raw.credits = rte_le_to_cpu_32(told.addr->credits);
-	assert_int_equal(rdmo_end_connect(raw.qp, 0, &own, told.addr), 0);
+	assert_int_equal(rdmo_end_connect(raw.qp, 0, &own, told.addr, 0), 0);
 }
 
 static void
@@ -368,9 +368,9 @@ test_a_stream_that_is_none_is_closed(void **state)
 	neighbour_goes_on();
 }
 
-/* Commands of a target need one; and one whose memory is another process's is not believed. */
+/* Commands of a target need one; and one of another process a queue pair. */
 static void
-test_a_client_of_the_socket_is_no_target(void **state)
+test_a_client_without_a_queue_pair_is_no_target(void **state)
 {
 	const struct rdmo_addr addr = { .mtu = RTE_LE16(1024) };
 	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
@@ -385,13 +385,68 @@ test_a_client_of_the_socket_is_no_target(void **state)
 						: rdmo_rq_destroy_write(cmd, 5, world.rq_id);
 
 		assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), 0);
-		assert_int_equal(told.status, i == 0 ? RDMO_STATUS_NOTSUP : RDMO_STATUS_CLIENT);
+		assert_int_equal(told.status, i == 0 ? RDMO_STATUS_BOUNDS : RDMO_STATUS_CLIENT);
 		/* And that was all. */
 		assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS),
 				 -ECONNRESET);
 		close(fd);
 	}
 	neighbour_goes_on();
+}
+
+/* A target of another process, of which nothing can be written: its operations are lost, and the worker goes on. */
+static void
+test_a_remote_target_whose_memory_is_not_there(void **state)
+{
+	const struct rdmo_mr_reg reg = {
+		.va = rte_cpu_to_le_64((uintptr_t)world.area),
+		.len = rte_cpu_to_le_64(sizeof(world.area)),
+		.rights = rte_cpu_to_le_32(RDMO_RIGHTS_ALL),
+	};
+	const void *const data[] = { "abc" };
+	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
+	struct rdmo_scatter_iov iov = { .addr = reg.va, .len = rte_cpu_to_le_32(3) };
+	struct rdmo_op op = { .id = 77, .op_id = RDMO_OP_SCATTER, .length = 1 };
+	struct rdmo_notification told;
+	struct rdmo_completion done;
+	struct rdmo_stream stream;
+	struct rdmo_addr own;
+	uint8_t secret[RDMO_SECRET_BYTES] = { 1, 2, 3 };
+	struct rdmo_conn *conn;
+	uint32_t bytes;
+	const int fd = stream_open();
+
+	(void)state;
+	/* A queue pair of its own, which answers: with refusals, as the key is none. */
+	raw_open();
+	assert_int_equal(rdmo_end_tell(world.context[1], 0, raw.qp->qp_num, 0, 0, &own), 0);
+	bytes = rdmo_client_init_write(cmd, 1, 77, &own);
+	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), 0);
+	assert_int_equal(told.status, RDMO_STATUS_OK);
+	assert_true(told.addr->qpn != 0);
+	bytes = rdmo_rq_create_write(cmd, 2, NULL, secret);
+	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), 0);
+	bytes = rdmo_mr_reg_write(cmd, 3, &reg, 0x123456);
+	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), 0);
+	assert_int_equal(told.status, RDMO_STATUS_OK);
+	iov.rkey = rte_cpu_to_le_64(told.number);
+	op.scatter.iovs = &iov;
+	op.scatter.data = data;
+	conn = rdmo_conn_to(secret);
+	rdmo_post_all(conn, &op, 1);
+	/* It may take as long as a queue pair tries. */
+	neighbour_goes_on();
+	rdmo_wait(conn, &done, 1);
+	assert_int_equal(done.status, RDMO_STATUS_TARGET_LOST);
+	rdmo_expect(conn, &op, RDMO_STATUS_TARGET_LOST, 0);
+	assert_int_equal(world.area[0], 0xa5);
+	neighbour_goes_on();
+	/* The worker ends the stream of a target that is lost. */
+	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), -ECONNRESET);
+	close(fd);
+	rdmo_disconnect(conn);
+	raw_close();
+	rdmo_wait_connections(1);
 }
 
 /* They say nothing: 64 of them are let in, all are thrown out after 5 s, and an initiator behind them gets in. */
@@ -470,7 +525,8 @@ main(int argc, char **argv)
 		TEST(test_a_cut_header_closes_a_connection),
 		TEST(test_more_messages_than_credits_close_a_connection),
 		TEST(test_a_stream_that_is_none_is_closed),
-		TEST(test_a_client_of_the_socket_is_no_target),
+		TEST(test_a_client_without_a_queue_pair_is_no_target),
+		TEST(test_a_remote_target_whose_memory_is_not_there),
 		TEST(test_half_open_streams_are_closed),
 		cmocka_unit_test(test_a_local_socket_is_private_and_replaces_a_dead_one),
 	};

@@ -109,12 +109,26 @@ offer(void *at, uint64_t length, uint32_t rights)
 }
 
 void
+rdmo_remote_start(uint64_t id, struct rdmo_target **target)
+{
+	const struct rdmo_target_attr attr = {
+		.address = rdmo_worker_address(world.worker),
+		.id = id,
+	};
+
+	assert_int_equal(rdmo_target_connect(world.pd[1], &attr, target), 0);
+}
+
+void
 rdmo_target_start(void)
 {
 	memset(world.queue, 0xa5, sizeof(world.queue));
 	memset(world.area, 0xa5, sizeof(world.area));
 	world.tail = rte_cpu_to_le_64((uintptr_t)world.queue);
-	assert_int_equal(rdmo_target_open(world.worker, RDMO_ID, &world.target), 0);
+	if (world.is_remote)
+		rdmo_remote_start(RDMO_ID, &world.target);
+	else
+		assert_int_equal(rdmo_target_open(world.worker, RDMO_ID, &world.target), 0);
 	assert_int_equal(rdmo_rq_create(world.target, world.secret, &world.rq_id), 0);
 	world.ptr_key = offer(&world.tail, sizeof(world.tail), RDMO_RIGHT_APPEND);
 	world.data_key = offer(world.queue, sizeof(world.queue), RDMO_RIGHT_APPEND);

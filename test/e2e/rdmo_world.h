@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A worker that threads poll, one for each of its lcores, a target in this process with a queue and other memory, and a connection to
- * it: on one device whose frames come back to it, or on two.
+ * A worker that threads poll, one for each of its lcores, a target with a queue and other memory, and a connection to it: on one device
+ * whose frames come back to it, or on two.
  */
 #ifndef E2E_RDMO_WORLD_H
 #define E2E_RDMO_WORLD_H
@@ -32,7 +32,8 @@ struct rdmo_world {
 	struct rdmapmd_context
 		*context[2]; /* the worker's, the initiator's; the same of one device */
 	struct rdmapmd_pd *pd[2];
-	bool is_far; /* two lcores: the connection is at one, the queue belongs to the other */
+	bool is_far;	/* two lcores: the connection is at one, the queue belongs to the other */
+	bool is_remote; /* the target is at the initiator's device, as if it were in another process */
 	struct rdmo_worker *worker;
 	uint32_t lcores;
 	pthread_t pollers[RDMO_WORLD_LCORES];
@@ -68,6 +69,8 @@ int rdmo_world_close(void **state);
 
 /* A target with a receive queue and its memory, which is all 0xa5. */
 void rdmo_target_start(void);
+/* A target by a queue pair. */
+void rdmo_remote_start(uint64_t id, struct rdmo_target **target);
 struct rdmo_conn *rdmo_conn_to(const uint8_t *secret);
 
 /* An APPEND to the queue. */

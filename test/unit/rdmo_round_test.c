@@ -2,7 +2,7 @@
 
 /*
  * Execution of operations in memory of this process: what each does, each refusal, what a refused one leaves as it was, what is
- * published when, and what a FLUSH tells. Messages are written and read by message.c.
+ * published when, and what a FLUSH tells; and what is to be written to another process's. Messages are written and read by message.c.
  */
 
 #include <setjmp.h>
@@ -75,6 +75,7 @@ set_up(void **state)
 	offer(5, target.memory, QUEUE, ALL, CLIENT, RQ + 1);
 	offer(6, target.memory, QUEUE, ALL, CLIENT, RQ);
 	rdmo_flow_begin(&flow, ID, CLIENT, RQ);
+	round_.writes = NULL;
 	rdmo_round_begin(&round_);
 	round_.lane = 0;
 	next_seq = 1;
@@ -571,6 +572,162 @@ test_appends_that_are_alike_are_what_they_are_one_by_one(void **state)
 	assert_true(fewer > 1000);
 }
 
+/* ---- A target in another process ---- */
+
+#define RKEY 7000 /* and the number of the region */
+
+static struct rdmo_write written[80];
+static struct rdmo_writes writes = { .all = written, .room = RTE_DIM(written) };
+
+/* All that is offered is another process's: nothing of it can be touched here. */
+static void
+make_remote(void)
+{
+	for (uint32_t i = 0; i < RTE_DIM(table); i++) {
+		table[i].remote = (void *)&table; /* not looked at */
+		table[i].rkey = RKEY + i;
+	}
+	round_.writes = &writes;
+	rdmo_round_begin(&round_);
+}
+
+/* The tail is read: the message is executed once more, as its connection has the next turn. */
+static void
+look(uint64_t tail)
+{
+	assert_ptr_equal(round_.look.queue, &table[1]);
+	rdmo_region_seen(round_.look.queue, round_.look.word, tail);
+	rdmo_round_begin(&round_);
+}
+
+static void
+expect_write(uint32_t i, uint64_t addr, const char *bytes, uint32_t rkey)
+{
+	assert_int_equal(written[i].addr, addr);
+	assert_int_equal(written[i].bytes, strlen(bytes));
+	assert_memory_equal(written[i].from, bytes, strlen(bytes));
+	assert_int_equal(written[i].rkey, rkey);
+}
+
+static void
+test_a_remote_tail_is_read_first(void **state)
+{
+	(void)state;
+	make_remote();
+	append_text("one");
+	run();
+	assert_false(is_done);
+	assert_int_equal(round_.elsewhere, RDMO_LATER);
+	assert_int_equal(round_.count, 0);
+	assert_int_equal(round_.look.word, (uintptr_t)&target.tail);
+	assert_int_equal(round_.look.rkey, RKEY);
+	/* It is none: it is read again for the next one. */
+	look((uintptr_t)target.queue + QUEUE + 1);
+	append_text("two");
+	run();
+	expect(0, RDMO_STATUS_TAIL, 0);
+	append_text("six");
+	run();
+	assert_false(is_done);
+}
+
+static void
+test_what_is_to_be_written_to_a_remote_target(void **state)
+{
+	const uint64_t at = (uintptr_t)target.queue + 10;
+	const struct rdmo_scatter_iov iovs[] = { piece(target.memory, WRITE_KEY, 2),
+						 piece(target.memory, WRITE_KEY, 0),
+						 piece(target.memory + 9, HERE_KEY, 3) };
+	const void *const data[] = { "ab", "", "cde" };
+	struct rdmo_tail_move move;
+
+	(void)state;
+	make_remote();
+	append_text("");
+	run();
+	look(at);
+	append_text("one");
+	append_text("");
+	append_text("three");
+	add_scatter(iovs, data, 3);
+	run();
+	assert_int_equal(writes.count, 4);
+	expect_write(0, at, "one", RKEY + 1);
+	expect_write(1, at + 3, "three", RKEY + 1);
+	expect_write(2, (uintptr_t)target.memory, "ab", RKEY + 2);
+	expect_write(3, (uintptr_t)target.memory + 9, "cde", RKEY + 6);
+	assert_int_equal(round_.due, 1);
+	assert_int_equal(table[1].word_rkey, RKEY);
+	move = rdmo_tail_move(rdmo_region_tail(round_.queues[0]));
+	assert_int_equal(move.compare, at);
+	assert_int_equal(move.swap, at + 8);
+	rdmo_round_moved(&round_, 0, &move, at);
+	rdmo_round_conclude(&round_);
+	expect(0, RDMO_STATUS_OK, at);
+	expect(2, RDMO_STATUS_OK, at + 3);
+	expect(3, RDMO_STATUS_OK, 0);
+	assert_memory_equal(target.queue, "\xa5\xa5", 2);
+}
+
+/* Somebody else has moved it, or nobody knows: what was in the round is not told as done, and a FLUSH tells of it. */
+static void
+test_a_remote_round_that_fails(void **state)
+{
+	const uint64_t at = (uintptr_t)target.queue;
+	struct rdmo_tail_move move;
+
+	(void)state;
+	for (uint32_t is_lost = 0; is_lost < 2; is_lost++) {
+		const enum rdmo_status status =
+			is_lost ? RDMO_STATUS_TARGET_LOST : RDMO_STATUS_TAIL;
+
+		table[1].has_tail = false;
+		make_remote();
+		append_text("");
+		run();
+		look(at);
+		append_text("one");
+		add_flush(0, 0);
+		run();
+		move = rdmo_tail_move(rdmo_region_tail(round_.queues[0]));
+		if (is_lost)
+			rdmo_round_lose(&round_);
+		else
+			rdmo_round_moved(&round_, 0, &move, at + 1);
+		rdmo_round_conclude(&round_);
+		expect(0, status, 0);
+		expect(1, status, round_.results[0].seq);
+		/* And nothing more is appended. */
+		rdmo_round_begin(&round_);
+		append_text("two");
+		run();
+		expect(0, RDMO_STATUS_TAIL, 0);
+		assert_int_equal(writes.count, 0);
+	}
+}
+
+/* A round for a remote target ends before an operation that is to see it done, or that it has too little room for. */
+static void
+test_what_a_remote_round_takes(void **state)
+{
+	struct rdmo_request request = { .op_id = RDMO_OP_FLUSH, .flags = RDMO_FLAG_FENCE };
+
+	(void)state;
+	make_remote();
+	assert_true(rdmo_round_takes(&round_, &request));
+	add_flush(0, 0);
+	run();
+	assert_int_equal(round_.count, 1);
+	assert_false(rdmo_round_takes(&round_, &request));
+	request = (struct rdmo_request){ .op_id = RDMO_OP_SCATTER, .count = RTE_DIM(written) };
+	assert_true(rdmo_round_takes(&round_, &request));
+	request.count++;
+	assert_false(rdmo_round_takes(&round_, &request));
+	/* Here both are taken. */
+	round_.writes = NULL;
+	assert_true(rdmo_round_takes(&round_, &request));
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(test_appends_lie_behind_each_other_and_are_published_at_the_end),
 	TEST(test_a_fence_publishes_what_is_before_it),
@@ -585,6 +742,10 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_a_target_that_has_gone),
 	TEST(test_a_queue_belongs_to_one_lane),
 	TEST(test_appends_that_are_alike_are_what_they_are_one_by_one),
+	TEST(test_a_remote_tail_is_read_first),
+	TEST(test_what_is_to_be_written_to_a_remote_target),
+	TEST(test_a_remote_round_that_fails),
+	TEST(test_what_a_remote_round_takes),
 };
 
 PLAIN_MAIN("rdmo-round", tests)

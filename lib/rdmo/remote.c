@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_malloc.h>
+
+#include <rdmapmd.h>
+
+#include "end.h"
+#include "log.h"
+#include "remote.h"
+
+#define DEPTH 64 /* requests that are posted at once */
+#define SGES  8	 /* pieces of messages that one WRITE puts behind each other */
+
+/* ---- Open and close ---- */
+
+static int
+memory_open(struct rdmo_remote *remote, struct rdmapmd_pd *pd)
+{
+	const size_t bytes = (RDMO_ROUND + 1) * sizeof(*remote->found);
+	const uint32_t pieces =
+		remote->lane->attr.receive_bytes / (uint32_t)sizeof(struct rdmo_scatter_iov);
+
+	remote->writes.room = RDMO_ROUND + pieces;
+	remote->writes.all = calloc(remote->writes.room, sizeof(*remote->writes.all));
+	remote->found = rte_zmalloc("rdmo", bytes, RTE_CACHE_LINE_SIZE);
+	if (remote->writes.all == NULL || remote->found == NULL)
+		return -ENOMEM;
+	return rdmapmd_mr_reg(pd, remote->found, bytes, RDMAPMD_ACCESS_LOCAL_WRITE, &remote->mr);
+}
+
+static int
+queues_open(struct rdmo_remote *remote, struct rdmapmd_pd *pd)
+{
+	const struct rdmapmd_cq_init_attr cq = { .cqe = DEPTH };
+	struct rdmapmd_qp_init_attr qp = {
+		.td = remote->lane->td,
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = DEPTH, .max_send_sge = SGES },
+	};
+	int rc;
+
+	rc = rdmapmd_cq_create(pd->context, &cq, &remote->cq);
+	qp.send_cq = qp.recv_cq = remote->cq;
+	return rc == 0 ? rdmapmd_qp_create(pd, &qp, &remote->qp) : rc;
+}
+
+int
+rdmo_remote_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, uint32_t gid_index,
+		 const struct rdmo_addr *theirs, struct rdmo_addr *own, struct rdmo_remote **remote)
+{
+	struct rdmo_remote *made;
+	int rc;
+
+	if (theirs->qpn == 0)
+		return -EINVAL;
+	made = rte_zmalloc("rdmo", sizeof(*made), RTE_CACHE_LINE_SIZE);
+	if (made == NULL)
+		return -ENOMEM;
+	made->lane = lane;
+	made->round.writes = &made->writes;
+	made->round.lane = lane->round.lane;
+	TAILQ_INIT(&made->active);
+	TAILQ_INIT(&made->ran);
+	rc = memory_open(made, pd);
+	if (rc == 0)
+		rc = queues_open(made, pd);
+	if (rc == 0)
+		rc = rdmo_end_tell(pd->context, gid_index, made->qp->qp_num, 0, 0, own);
+	if (rc == 0)
+		rc = rdmo_end_connect(made->qp, gid_index, own, theirs, 0);
+	if (rc != 0) {
+		rdmo_remote_close(made);
+		return rc;
+	}
+	*remote = made;
+	return 0;
+}
+
+void
+rdmo_remote_cut(struct rdmo_remote *remote)
+{
+	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
+
+	rdmapmd_qp_modify(remote->qp, &attr, RDMAPMD_QP_STATE);
+}
+
+void
+rdmo_remote_close(struct rdmo_remote *remote)
+{
+	if (remote->qp != NULL)
+		rdmapmd_qp_destroy(remote->qp);
+	if (remote->cq != NULL)
+		rdmapmd_cq_destroy(remote->cq);
+	if (remote->mr != NULL)
+		rdmapmd_mr_dereg(remote->mr);
+	rte_free(remote->found);
+	free(remote->writes.all);
+	rte_free(remote);
+}
+
+void
+rdmo_remote_add(struct rdmo_lane *lane, struct rdmo_remote *remote)
+{
+	TAILQ_INSERT_TAIL(&lane->remotes, remote, next);
+}
+
+void
+rdmo_remote_drop(struct rdmo_lane *lane, struct rdmo_remote *remote)
+{
+	for (uint32_t i = 0; i < lane->peer_count; i++) {
+		struct rdmo_peer *peer = &lane->peers[i];
+
+		if (peer->turn == &remote->active)
+			peer->turn = &lane->active;
+	}
+	TAILQ_CONCAT(&lane->active, &remote->active, next);
+	TAILQ_REMOVE(&lane->remotes, remote, next);
+}
+
+/* ---- What a round posts ---- */
+
+/* Requests in the making. */
+struct batch {
+	struct rdmapmd_send_wr wrs[DEPTH];
+	struct rdmapmd_sge sges[DEPTH][SGES];
+	uint32_t count;
+};
+
+static struct rdmapmd_send_wr *
+batch_add(struct batch *batch, uint8_t opcode)
+{
+	struct rdmapmd_send_wr *wr = &batch->wrs[batch->count];
+
+	*wr = (struct rdmapmd_send_wr){
+		.sg_list = batch->sges[batch->count++],
+		.opcode = opcode,
+	};
+	return wr;
+}
+
+static void
+segment_add(struct batch *batch, struct rdmapmd_send_wr *wr, const void *at, uint32_t bytes,
+	    const struct rdmapmd_mr *mr)
+{
+	batch->sges[batch->count - 1][wr->num_sge++] = (struct rdmapmd_sge){
+		.addr = (uintptr_t)at,
+		.length = bytes,
+		.lkey = mr->lkey,
+	};
+}
+
+/* One WRITE for what lies behind each other at the target. */
+static void
+write_add(struct rdmo_remote *remote, struct batch *batch)
+{
+	const struct rdmo_writes *writes = &remote->writes;
+	const struct rdmo_write *write = &writes->all[remote->written];
+	struct rdmapmd_send_wr *wr = batch_add(batch, RDMAPMD_WR_RDMA_WRITE);
+	const uint32_t rkey = write->rkey;
+	uint64_t end = write->addr;
+
+	wr->wr.rdma.remote_addr = write->addr;
+	wr->wr.rdma.rkey = rkey;
+	do {
+		segment_add(batch, wr, write->from, write->bytes, remote->lane->mr);
+		end += write->bytes;
+		write = &writes->all[++remote->written];
+	} while (remote->written < writes->count && wr->num_sge < SGES && write->rkey == rkey &&
+		 write->addr == end);
+}
+
+/* Move the next due tail. */
+static void
+move_add(struct rdmo_remote *remote, struct batch *batch)
+{
+	struct rdmapmd_send_wr *wr = batch_add(batch, RDMAPMD_WR_ATOMIC_CMP_AND_SWP);
+	struct rdmo_region *queue = remote->round.queues[remote->moved];
+	const struct rdmo_tail_move move = rdmo_tail_move(rdmo_region_tail(queue));
+
+	wr->wr.atomic.remote_addr = queue->word;
+	wr->wr.atomic.rkey = queue->word_rkey;
+	/* As they lie in memory. */
+	wr->wr.atomic.compare_add = rte_cpu_to_le_64(move.compare);
+	wr->wr.atomic.swap = rte_cpu_to_le_64(move.swap);
+	segment_add(batch, wr, &remote->found[remote->moved], sizeof(*remote->found), remote->mr);
+	remote->moves[remote->moved++] = move;
+}
+
+static void
+look_add(struct rdmo_remote *remote, struct batch *batch)
+{
+	struct rdmapmd_send_wr *wr = batch_add(batch, RDMAPMD_WR_RDMA_READ);
+
+	wr->wr.rdma.remote_addr = remote->round.look.word;
+	wr->wr.rdma.rkey = remote->round.look.rkey;
+	segment_add(batch, wr, &remote->found[RDMO_ROUND], sizeof(*remote->found), remote->mr);
+	remote->has_looked = true;
+}
+
+static void
+broken(struct rdmo_remote *remote)
+{
+	const uint64_t one = 1;
+
+	remote->is_broken = true;
+	remote->is_under_way = false;
+	atomic_store_explicit(&remote->has_broken, true, memory_order_release);
+	if (write(remote->lane->ended_fd, &one, sizeof(one)) != sizeof(one))
+		RDMO_LOG(ERR, "nobody is told that a remote target has broken");
+}
+
+/* As much of the round as there is room for, in its order; the last one completes, and all before it with it. */
+static void
+post(struct rdmo_remote *remote)
+{
+	struct batch batch;
+
+	batch.count = 0;
+	while (batch.count < DEPTH && remote->written < remote->writes.count)
+		write_add(remote, &batch);
+	while (batch.count < DEPTH && remote->moved < remote->round.due)
+		move_add(remote, &batch);
+	if (batch.count < DEPTH && remote->round.look.queue != NULL && !remote->has_looked)
+		look_add(remote, &batch);
+	if (batch.count == 0)
+		return;
+	batch.wrs[batch.count - 1].send_flags = RDMAPMD_SEND_SIGNALED;
+	remote->is_under_way = true;
+	if (rdmapmd_post_send(remote->qp, batch.wrs, (uint16_t)batch.count) != batch.count)
+		broken(remote);
+}
+
+/* ---- Rounds ---- */
+
+static void
+results_take(struct rdmo_remote *remote)
+{
+	struct rdmo_round *round = &remote->round;
+
+	for (uint32_t i = 0; i < remote->moved; i++)
+		rdmo_round_moved(round, i, &remote->moves[i], rte_le_to_cpu_64(remote->found[i]));
+	if (round->look.queue != NULL)
+		rdmo_region_seen(round->look.queue, round->look.word,
+				 rte_le_to_cpu_64(remote->found[RDMO_ROUND]));
+}
+
+/* Nothing of it is under way any more. */
+static void
+round_end(struct rdmo_remote *remote)
+{
+	struct rdmo_lane *lane = remote->lane;
+	struct rdmo_peer *peer;
+
+	if (remote->is_broken)
+		rdmo_round_lose(&remote->round);
+	else
+		results_take(remote);
+	rdmo_round_conclude(&remote->round);
+	rdmo_results_answer(lane, &remote->round);
+	while ((peer = TAILQ_FIRST(&remote->ran)) != NULL) {
+		TAILQ_REMOVE(&remote->ran, peer, next);
+		rdmo_peer_ran(lane, peer);
+	}
+}
+
+static void
+round_run(struct rdmo_lane *lane, struct rdmo_remote *remote)
+{
+	struct rdmo_round *round = &remote->round;
+	struct rdmo_peer *peer;
+
+	rdmo_round_begin(round);
+	remote->written = remote->moved = 0;
+	remote->has_looked = false;
+	while (round->count < RDMO_ROUND && round->look.queue == NULL &&
+	       (peer = rdmo_peer_pick(lane, &remote->active)) != NULL) {
+		if (remote->is_broken)
+			atomic_store_explicit(&peer->flow.is_lost, true, memory_order_relaxed);
+		peer->is_away = true;
+		TAILQ_INSERT_TAIL(&remote->ran, peer, next);
+		rdmo_peer_execute(peer, round, &lane->regions);
+	}
+	post(remote);
+	if (!remote->is_under_way)
+		round_end(remote);
+}
+
+uint32_t
+rdmo_remotes_run(struct rdmo_lane *lane)
+{
+	struct rdmo_remote *remote;
+	uint32_t done = 0;
+
+	TAILQ_FOREACH(remote, &lane->remotes, next) {
+		if (remote->is_under_way || TAILQ_EMPTY(&remote->active))
+			continue;
+		round_run(lane, remote);
+		done += remote->round.count;
+	}
+	return done;
+}
+
+void
+rdmo_remotes_collect(struct rdmo_lane *lane)
+{
+	struct rdmo_remote *remote;
+	struct rdmapmd_wc wc;
+
+	TAILQ_FOREACH(remote, &lane->remotes, next) {
+		/* One completion for all that was posted, or the first of those that have failed. */
+		if (!remote->is_under_way || rdmapmd_poll_cq(remote->cq, &wc, 1) == 0)
+			continue;
+		remote->is_under_way = false;
+		if (wc.status != RDMAPMD_WC_SUCCESS) {
+			RDMO_LOG(NOTICE, "a remote target is lost: %s",
+				 rdmapmd_wc_status_str(wc.status));
+			broken(remote);
+		} else {
+			post(remote);
+		}
+		if (!remote->is_under_way)
+			round_end(remote);
+	}
+}
