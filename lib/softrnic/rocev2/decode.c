@@ -213,9 +213,15 @@ static bool
 decode_icrc_good(uint32_t crc, const struct iovec *pieces, uint32_t from, uint32_t end,
 		 struct iovec *room)
 {
-	uint32_t count = decode_cut(pieces, from, end - from, room), sent;
+	const uint8_t *frame = pieces->iov_base;
+	uint32_t count, sent;
 	uint8_t *to = (uint8_t *)&sent;
 
+	if (likely(end + sizeof(sent) <= pieces->iov_len)) {
+		memcpy(&sent, frame + end, sizeof(sent));
+		return rte_le_to_cpu_32(sent) == rocev2_icrc_add(crc, frame + from, end - from);
+	}
+	count = decode_cut(pieces, from, end - from, room);
 	for (uint32_t i = 0; i < count; i++)
 		crc = rocev2_icrc_add(crc, room[i].iov_base, room[i].iov_len);
 	count = decode_cut(pieces, end, sizeof(sent), room);
@@ -237,7 +243,8 @@ decode_rest(const uint8_t *head, uint32_t shared, const struct iovec *pieces, ui
 		return ROCEV2_ICRC;
 	pkt->ack_request = (head[shared] & 0x80) != 0;
 	pkt->psn = rocev2_get32(head + shared) & ROCE_PSN_MASK;
-	decode_extended(head + extended, opcode->headers, pkt);
+	if (opcode->bytes > 0)
+		decode_extended(head + extended, opcode->headers, pkt);
 	pkt->pieces = payload;
 	pkt->count = decode_cut(pieces, at, pkt->length, payload);
 	return ROCEV2_GOOD;

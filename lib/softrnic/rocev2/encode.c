@@ -177,6 +177,7 @@ encode_extended(const struct roce_pkt *pkt, uint8_t headers, uint8_t *at)
 uint32_t
 rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint8_t *room)
 {
+	const struct rocev2_opcode *opcode = &rocev2_opcodes[pkt->opcode];
 	struct rocev2_prefix own;
 	const struct rocev2_prefix *prefix = encode_prefix_find(frame, pkt, &own);
 	uint8_t *summed = room + prefix->length, *at;
@@ -185,8 +186,9 @@ rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint
 	/* More of them than there are: a constant takes no call, and the rest is overwritten. */
 	memcpy(room, prefix->bytes, sizeof(prefix->bytes));
 	rocev2_put32(summed, (uint32_t)pkt->ack_request << 31 | (pkt->psn & ROCE_PSN_MASK));
-	at = encode_extended(pkt, rocev2_opcodes[pkt->opcode].headers,
-			     summed + ROCEV2_BTH_BYTES - ROCEV2_BTH_SHARED);
+	at = summed + ROCEV2_BTH_BYTES - ROCEV2_BTH_SHARED;
+	if (opcode->bytes > 0)
+		at = encode_extended(pkt, opcode->headers, at);
 	for (uint32_t i = 0; i < pkt->count; at += pkt->pieces[i++].iov_len)
 		memcpy(at, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
 	memset(at, 0, ROCEV2_ICRC_BYTES); /* whose place is behind the padding */
