@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
+#include <rte_mbuf.h>
 
 #include "rdma_pair.h"
 
@@ -16,6 +17,9 @@
 	(RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ | \
 	 RDMAPMD_ACCESS_REMOTE_ATOMIC)
 #define LINK_SECONDS 15
+#define PORT_RING    64
+#define FRAME_ROOM   (RTE_PKTMBUF_HEADROOM + 32) /* of an mbuf, beside the MTU */
+#define ROCE_HEADERS 96				 /* a path MTU leaves so much of the port's */
 
 static int
 check(int rc, const char *what)
@@ -31,15 +35,32 @@ check(int rc, const char *what)
 			return rc_ < 0 ? rc_ : -rc_; \
 	} while (0)
 
+/* An MTU holds from the port's start on, which needs queues. Nobody uses them. */
 static int
-set_mtu(const char *name, uint16_t mtu)
+start_with_mtu(struct rdma_end *end, const char *name, uint16_t mtu)
 {
 	const struct rte_eth_conf conf = { .rxmode.mtu = mtu };
-	uint16_t port;
 
-	TRY(rte_eth_dev_get_port_by_name(name, &port));
-	TRY(rte_eth_dev_configure(port, 1, 1, &conf));
-	return check(rte_eth_dev_set_mtu(port, mtu), "MTU");
+	TRY(rte_eth_dev_get_port_by_name(name, &end->port));
+	TRY(rte_eth_dev_configure(end->port, 1, 1, &conf));
+	end->pool = rte_pktmbuf_pool_create(name, 2 * PORT_RING - 1, 0, 0,
+					    (uint16_t)(mtu + FRAME_ROOM), SOCKET_ID_ANY);
+	if (end->pool == NULL)
+		return check(-ENOMEM, "mbufs (-m)");
+	TRY(rte_eth_rx_queue_setup(end->port, 0, PORT_RING, SOCKET_ID_ANY, NULL, end->pool));
+	TRY(rte_eth_tx_queue_setup(end->port, 0, PORT_RING, SOCKET_ID_ANY, NULL));
+	return check(rte_eth_dev_start(end->port), "start");
+}
+
+static int
+stop(struct rdma_end *end)
+{
+	if (end->pool == NULL)
+		return 0;
+	TRY(rte_eth_dev_stop(end->port));
+	TRY(rte_eth_dev_close(end->port));
+	rte_mempool_free(end->pool);
+	return 0;
 }
 
 static int
@@ -73,7 +94,7 @@ open_end(struct rdma_end *end, const char *name, const struct rdma_pair_attr *at
 						  RDMA_PAIR_DEPTH };
 
 	if (attr->mtu != 0)
-		TRY(set_mtu(name, attr->mtu));
+		TRY(start_with_mtu(end, name, attr->mtu));
 	TRY(rdmapmd_device_open_by_name(name, &end->context));
 	TRY(rdmapmd_pd_alloc(end->context, &end->pd));
 	end->memory = rte_zmalloc("rdma", attr->bytes, 4096);
@@ -97,6 +118,18 @@ wait_link(struct rdma_end *end, struct rdmapmd_port_attr *port)
 		rte_delay_us_sleep(10000);
 	}
 	return check(-ENOLINK, "port");
+}
+
+/* Is the path MTU the largest that fits the port's MTU? What was measured would be said of another one. */
+static int
+check_path(const struct rdmapmd_port_attr *port, uint16_t mtu)
+{
+	uint32_t path = rdmapmd_mtu_bytes(port->active_mtu);
+
+	if (port->active_mtu == port->max_mtu || 2 * path + ROCE_HEADERS > mtu)
+		return 0;
+	fprintf(stderr, "MTU %u: the path MTU is %u\n", mtu, path);
+	return -EINVAL;
 }
 
 static int
@@ -142,6 +175,8 @@ rdma_pair_open(struct rdma_pair *pair, const char *const names[2],
 	for (i = 0; i < 2; i++) {
 		TRY(open_end(&pair->ends[i], names[i], attr));
 		TRY(wait_link(&pair->ends[i], &port));
+		if (attr->mtu != 0)
+			TRY(check_path(&port, attr->mtu));
 		TRY(rdmapmd_gid_query(pair->ends[i].context, 1, 0, &gids[i]));
 	}
 	for (i = 0; i < 2; i++) {
@@ -164,6 +199,7 @@ rdma_pair_close(struct rdma_pair *pair)
 	for (i = 0; i < 2; i++) {
 		/* With all that is in it. */
 		TRY(rdmapmd_context_close(pair->ends[i].context));
+		TRY(stop(&pair->ends[i]));
 		rte_free(pair->ends[i].memory);
 		free(pair->ends[i].qps);
 	}

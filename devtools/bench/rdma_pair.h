@@ -18,6 +18,8 @@ struct rdma_end {
 	uint8_t *memory;
 	struct rdmapmd_qp **qps;
 	uint32_t max_inline;
+	struct rte_mempool *pool; /* of the port, which was started for its MTU; NULL: it was not */
+	uint16_t port;
 };
 
 struct rdma_pair_attr {
