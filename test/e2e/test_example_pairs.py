@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Examples that are two processes, on devices of softrnicd: those who sleep or wait leave the CPUs to the others."""
 
+import os
 import re
 import signal
 import socket
+import subprocess
+import tempfile
 import threading
 
 import pytest
 
-from daemon.softrnicd import Softrnicd
+from daemon.softrnicd import Softrnicd, until
 from e2e import examples
 from e2e.tcp_port import free_port
 
 # As ibv_rc_pingpong writes it: LID, number of the queue pair, first PSN, GID, and the NUL behind them.
 TEXT = re.compile(rb"0000:[0-9a-f]{6}:[0-9a-f]{6}:[0-9a-f]{32}\0")
+
+
+@pytest.fixture(name="folder")
+def fixture_folder():
+    with tempfile.TemporaryDirectory(prefix="rnic-pairs-") as made:
+        yield made
 
 
 def devices_of(argv):
@@ -132,3 +141,130 @@ def test_forward_peer_says_that_nobody_answers():
     with Softrnicd(devices_of(softrnicd)) as daemon:
         code, output = examples.execute(examples.in_place(peer, folder_of(daemon)))
     assert code == 1 and "the forwarder's answer: nothing for 10 s" in output, output
+
+
+class Log:
+    """rdmo_log's README: its daemon, whose log it is, and producers, which are on a switch."""
+
+    def __init__(self, folder):
+        (softrnicd, ready), (self.tail, self.tells), (self.producer, self.told) = examples.readme("rdmo_log")
+        assert ready == ["ready wires/w0.sock"], ready
+        self.folder = folder
+        self.address = f"127.0.0.1:{free_port()}"
+        self.daemon = Softrnicd(devices_of(softrnicd), count=4)
+        self.said = f"{folder}/said"
+        self.processes = []
+
+    def read(self):
+        """What all tails have said."""
+        with open(self.said, encoding="utf-8") as text:
+            return text.read()
+
+    def wait_for(self, pattern, behind=0):
+        until(lambda: re.search(pattern, self.read()[behind:], re.M), pattern)
+
+    def command(self, argv, device, *args):
+        """With ticket and log in the folder."""
+        argv = [re.sub("w[01]", device, arg) if arg.startswith("--vdev") else arg for arg in argv]
+        argv = [f"{self.folder}/{arg}" if arg in ("ticket", "log") else arg for arg in argv]
+        argv = ["--lcores=0@(0-1),1@(0-1)" if arg.startswith("--lcores") else arg for arg in argv]
+        return [*examples.in_place(argv, folder_of(self.daemon)), *args]
+
+    def start_tail(self):
+        """Which has all that it says in a file: it is waited for, and nothing of it gets lost."""
+        argv = examples.command(self.command(self.tail, "w0", self.address), "-tail")
+        with open(self.said, "a", encoding="utf-8") as said:
+            behind = said.tell()
+            self.processes.append(subprocess.Popen(argv, stdout=said, stderr=subprocess.STDOUT))
+        self.wait_for(f"^listening at {self.address}$", behind)
+        return self.processes[-1]
+
+    def start_producer(self, producer, lines):
+        argv = self.command(self.producer[:-2], f"w{1 + producer % 3}", str(producer), lines)
+        self.processes.append(examples.start(argv, unique=f"-{producer}"))
+        return self.processes[-1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+        self.daemon.__exit__(kind, value, trace)
+
+
+RECORD = re.compile(r"^producer (\d+), record (\d+): (.*)$", re.M)
+
+
+def test_rdmo_log_as_its_readme_says(folder):
+    """But for the address. All lines of the file are there, in its order; the ticket is nobody else's."""
+    with Log(folder) as log:
+        makefile = os.path.join(examples.FOLDER, "rdmo_log", "Makefile")
+        tail = log.start_tail()
+        assert os.stat(f"{folder}/ticket").st_mode & 0o777 == 0o600
+        code, output = examples.finish(log.start_producer(7, makefile))
+        with open(makefile, encoding="utf-8") as text:
+            lines = text.read().splitlines()
+        assert code == 0 and examples.says(log.told, output) and f"{len(lines)} lines appended" in output, output
+        tail.send_signal(signal.SIGINT)
+        code, output = tail.wait(examples.PATIENCE), log.read()
+        assert code == 0 and examples.says(log.tells, output) and f"\n{len(lines)} lines\n" in output, output
+        assert RECORD.findall(output) == [("7", str(i + 1), line) for i, line in enumerate(lines)], output
+
+
+def write_lines(path, producer, count):
+    """Of all lengths that a line may have."""
+    with open(path, "w", encoding="ascii") as text:
+        text.writelines(f"{producer} {i} {'x' * (i * 7 % 900)}\n" for i in range(count))
+
+
+def test_rdmo_log_goes_on_where_it_was(folder):
+    """Three producers, whose log ends, and is killed, and is started again: each line is there once, whole, in its producer's order."""
+    count = 2000
+    with Log(folder) as log:
+        for producer in range(3):
+            write_lines(f"{folder}/{producer}", producer, count)
+        tail = log.start_tail()
+        producers = [log.start_producer(i, f"{folder}/{i}") for i in range(3)]
+        for i in range(3):
+            log.wait_for(f"^producer {i},")
+        for number in (signal.SIGINT, signal.SIGKILL):
+            tail.send_signal(number)
+            assert tail.wait(examples.PATIENCE) == (0 if number == signal.SIGINT else -signal.SIGKILL), log.read()
+            behind = len(log.read())
+            tail = log.start_tail()
+            log.wait_for("^producer", behind)
+        for producer in producers:
+            code, output = examples.finish(producer)
+            assert code == 0 and f"{count} lines appended; waited 0 times" in output, output
+        tail.send_signal(signal.SIGINT)
+        assert tail.wait(examples.PATIENCE) == 0, log.read()
+        said = log.read()
+    for i in range(3):
+        with open(f"{folder}/{i}", encoding="ascii") as text:
+            wanted = text.read().splitlines()
+        # Who was killed had printed some that it had not released.
+        numbers = {int(number): line for producer, number, line in RECORD.findall(said) if producer == str(i)}
+        assert [numbers[number] for number in sorted(numbers)] == wanted
+
+
+@pytest.mark.long
+def test_rdmo_log_of_others_is_told(folder):
+    """A ticket that is none, a producer's number that there is not, a log that has begun anew."""
+    with Log(folder) as log:
+        tail = log.start_tail()
+        lines = f"{folder}/lines"
+        write_lines(lines, 0, 1)
+        code, output = examples.finish(log.start_producer(64, lines))
+        assert code == 1 and "a line was refused: out of bounds" in output, output
+        with open(f"{folder}/ticket", "a", encoding="ascii") as text:
+            text.write("more\n")
+        code, output = examples.finish(log.start_producer(0, lines))
+        assert code == 0, output
+        os.truncate(f"{folder}/ticket", 20)
+        code, output = examples.finish(log.start_producer(0, lines))
+        assert code == 1 and "/ticket is no ticket" in output, output
+        tail.send_signal(signal.SIGINT)
+        assert tail.wait(examples.PATIENCE) == 0, log.read()
