@@ -458,6 +458,9 @@ check_pages()
 	documents doc/man/net_rnic.7 "${keys[@]/%/=}" "${commands[@]}"
 	mapfile -t keys < <(sed -n 's/^\t{ "\([a-z_]*\)", parse_.*/\1/p' app/softrnicd/options.c)
 	documents doc/man/softrnicd.8 "${keys[@]/%/=}"
+	# Options, and keys of their values; a page has its hyphens as \-.
+	mapfile -t keys < <(sed -n -E 's/^\t\{ "([a-z]+)", required_argument.*/\\\\-\\\\-\1/p; s/^\t\{ "([a-z]+)", (log|load)_.*/\1=/p' app/rdmo-worker/options.c)
+	documents doc/man/rdmo-worker.8 "${keys[@]}"
 }
 
 check_foreign()

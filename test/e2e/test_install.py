@@ -100,7 +100,7 @@ def test_everything_is_installed_and_nothing_else(tree):
     with open(os.path.join(SOURCE, "VERSION"), encoding="utf-8") as text:
         version = text.read().strip()
     wanted = {"librte_net_rnic.a", "librte_net_rnic.so", "rdmapmd.pc", "rdmapmd-libs.pc", "rdmo.pc", "rdmo-libs.pc", "net_rnic.7",
-              "dpdk-test-rdma-perf", "dpdk-test-rdma-perf.1", "rdmapmd-setup", "rdmapmd-setup.1"}
+              "dpdk-test-rdma-perf", "dpdk-test-rdma-perf.1", "rdmapmd-setup", "rdmapmd-setup.1", "rdmo.7", "rdmo-worker", "rdmo-worker.8"}
     for library in LIBRARIES:
         wanted |= {os.path.basename(path) for path in glob.glob(os.path.join(SOURCE, "lib", library, library + "*.h"))}
         wanted |= {f"lib{library}.{suffix}" for suffix in ("a", "so", "so.0", "so." + version)}
@@ -118,9 +118,8 @@ def test_everything_is_installed_and_nothing_else(tree):
     code, said = run("cc", "-E", "-dM", "-include", "rte_config.h", "-xc", "/dev/null", *tree.flags("--cflags"))
     assert code == 0
     assert tree.plugin == tree.dest + re.search(r'#define RTE_EAL_PMD_PATH "(.*)"', said)[1] + "/librte_net_rnic.so"
-    pages = [("net_rnic.7", "man7"), ("rdmapmd-setup.1", "man1"), ("dpdk-test-rdma-perf.1", "man1")] + ([("softrnicd.8", "man8")] if SOFTRNIC else [])
-    for name, section in pages:
-        assert tree.find(name).endswith(f"/man/{section}/{name}")
+    for name in (name for name in wanted if re.search(r"\.[178]$", name)):
+        assert tree.find(name).endswith(f"/man/man{name[-1]}/{name}")
 
 
 def test_rdmapmd_setup_runs_as_it_is_installed(tree):
