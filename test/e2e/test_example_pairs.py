@@ -220,6 +220,7 @@ def write_lines(path, producer, count):
         text.writelines(f"{producer} {i} {'x' * (i * 7 % 900)}\n" for i in range(count))
 
 
+@pytest.mark.long
 def test_rdmo_log_goes_on_where_it_was(folder):
     """Three producers, whose log ends, and is killed, and is started again: each line is there once, whole, in its producer's order."""
     count = 2000
