@@ -157,19 +157,23 @@ rdmo_peer_drop(struct rdmo_lane *lane, struct rdmo_peer *peer)
 }
 
 void
-rdmo_peer_lost(struct rdmo_lane *lane, struct rdmo_peer *peer)
+rdmo_lane_tell_ended(const struct rdmo_lane *lane)
 {
 	const uint64_t one = 1;
 
+	if (write(lane->ended_fd, &one, sizeof(one)) != sizeof(one))
+		RDMO_LOG(ERR, "the bootstrap is not told that a connection or target has ended");
+}
+
+void
+rdmo_peer_lost(struct rdmo_lane *lane, struct rdmo_peer *peer)
+{
 	if (peer->state == RDMO_PEER_ENDED)
 		return;
 	rdmo_peer_drop(lane, peer);
 	peer->state = RDMO_PEER_ENDED;
 	atomic_store_explicit(&peer->has_ended, true, memory_order_release);
-	/* Who sleeps is woken, which is not for each message. */
-	if (write(lane->ended_fd, &one, sizeof(one)) != sizeof(one))
-		RDMO_LOG(ERR, "nobody is told that connection %#lx has ended",
-			 (unsigned long)peer->session);
+	rdmo_lane_tell_ended(lane);
 }
 
 /* Say why, if the other end has a receive for it, and end. */

@@ -155,6 +155,9 @@ rdmo_lane_give_back(struct rdmo_lane *lane, uint32_t receive)
 	lane->back[lane->back_count++] = receive;
 }
 
+/* Wake the thread that made them: a connection or a remote target has ended. A system call, once for each end. */
+void rdmo_lane_tell_ended(const struct rdmo_lane *lane);
+
 /* It has been filled in, but for what this does: nothing has come, all answers are free. Threads: that which makes it. */
 void rdmo_peer_begin(struct rdmo_peer *peer);
 

@@ -43,7 +43,7 @@ struct rdmo_region {
 	uint32_t rkey;		    /* of remote memory: its device's key */
 	bool is_log;		    /* by rdmo_region_begin_log() */
 	/* As the bytes of a queue or log; not before the first append, and then its lane's alone: */
-	atomic_uint owner;     /* 1 and the number of that lane; 0: nobody's */
+	atomic_uint owner;     /* the lane's number plus 1; 0: no lane's yet */
 	bool is_due;	       /* the round is to publish it */
 	bool has_tail;	       /* a log; or there was an append to it */
 	uint64_t word;	       /* the tail's address in the target, if it has one */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <rte_malloc.h>
 
@@ -204,13 +203,10 @@ look_add(struct rdmo_remote *remote, struct batch *batch)
 static void
 broken(struct rdmo_remote *remote)
 {
-	const uint64_t one = 1;
-
 	remote->is_broken = true;
 	remote->is_under_way = false;
 	atomic_store_explicit(&remote->has_broken, true, memory_order_release);
-	if (write(remote->lane->ended_fd, &one, sizeof(one)) != sizeof(one))
-		RDMO_LOG(ERR, "nobody is told that a remote target has broken");
+	rdmo_lane_tell_ended(remote->lane);
 }
 
 /* As much of the round as there is room for, in its order; the last one completes, and all before it with it. */

@@ -10,8 +10,8 @@
  *     IDLE -- round: checks, reservations --> WRITE, WRITE, ... | compare-and-swap of each tail | READ of a tail --> answers, IDLE
  *              \_ straight from the messages' receives, which are not given back before _/
  *
- * A queue pair executes in order, so whoever sees a tail sees what is before it. What has failed, has failed for all of the round: the
- * queue pair is broken, and so is the target (`RDMO_STATUS_TARGET_LOST`).
+ * A queue pair executes in order, so whoever sees a tail sees what is before it. If one request fails, the whole round fails: the queue
+ * pair is broken, and the target is lost (`RDMO_STATUS_TARGET_LOST`).
  *
  * Threads: its lane's lcore, but for opening and closing it, and rdmo_remote_has_broken().
  */
