@@ -54,7 +54,7 @@ differ(const char *ours, const char *theirs)
 }
 
 int
-perf_exchange_hello(struct perf_link *link, const struct perf_options *options)
+perf_exchange_hello(struct perf_link *link, const struct perf_options *options, int timeout_ms)
 {
 	struct perf_message message;
 	char text[400];
@@ -63,7 +63,7 @@ perf_exchange_hello(struct perf_link *link, const struct perf_options *options)
 	hello_text(options, text, sizeof(text));
 	rc = perf_link_send(link, PERF_MESSAGE_HELLO, text);
 	if (rc == 0)
-		rc = perf_link_wait(link, PERF_MESSAGE_HELLO, &message);
+		rc = perf_link_wait(link, PERF_MESSAGE_HELLO, timeout_ms, &message);
 	return rc == 0 ? differ(text, message.body) : rc;
 }
 
@@ -135,7 +135,7 @@ parse_addresses(const char *text, struct perf_end *end)
 }
 
 int
-perf_exchange_addresses(struct perf_link *link, struct perf_end *end)
+perf_exchange_addresses(struct perf_link *link, struct perf_end *end, int timeout_ms)
 {
 	char *text = addresses_text(end);
 	struct perf_message message;
@@ -146,7 +146,7 @@ perf_exchange_addresses(struct perf_link *link, struct perf_end *end)
 	rc = perf_link_send(link, PERF_MESSAGE_ADDRESSES, text);
 	free(text);
 	if (rc == 0)
-		rc = perf_link_wait(link, PERF_MESSAGE_ADDRESSES, &message);
+		rc = perf_link_wait(link, PERF_MESSAGE_ADDRESSES, timeout_ms, &message);
 	if (rc == 0 && parse_addresses(message.body, end) != 0)
 		rc = perf_fail(-EPROTO, "the other end sends what are no addresses");
 	return rc;
@@ -160,7 +160,7 @@ perf_exchange_begin(struct perf_link *link)
 	struct perf_message message;
 	int rc = perf_link_send(link, PERF_MESSAGE_BEGIN, "");
 
-	return rc == 0 ? perf_link_wait(link, PERF_MESSAGE_BEGIN, &message) : rc;
+	return rc == 0 ? perf_link_wait(link, PERF_MESSAGE_BEGIN, -1, &message) : rc;
 }
 
 int
@@ -211,7 +211,7 @@ perf_exchange_verdict(struct perf_link *link, const struct perf_verdict *own,
 		 own->interrupted);
 	rc = perf_link_send(link, PERF_MESSAGE_RESULT, text);
 	if (rc == 0)
-		rc = perf_link_wait(link, PERF_MESSAGE_RESULT, &message);
+		rc = perf_link_wait(link, PERF_MESSAGE_RESULT, -1, &message);
 	if (rc != 0)
 		return rc;
 	if (sscanf(message.body, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %lf %lf %u",

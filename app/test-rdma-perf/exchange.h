@@ -28,11 +28,11 @@ struct perf_verdict {
 	uint32_t interrupted; /**< 1: Ctrl-C was pressed there */
 };
 
-/** Whether both ends run the same. @return 0; -EINVAL they do not, or as perf_link_wait(): it was said. */
-int perf_exchange_hello(struct perf_link *link, const struct perf_options *options);
+/** Whether both ends run the same. `timeout_ms` as perf_link_wait()'s. @return 0; -EINVAL they do not, or as perf_link_wait(): it was said. */
+int perf_exchange_hello(struct perf_link *link, const struct perf_options *options, int timeout_ms);
 
-/** Tell the end's addresses, and learn the other end's. @return As perf_link_wait(). */
-int perf_exchange_addresses(struct perf_link *link, struct perf_end *end);
+/** Tell the end's addresses, and learn the other end's. `timeout_ms` as perf_link_wait()'s. @return As perf_link_wait(). */
+int perf_exchange_addresses(struct perf_link *link, struct perf_end *end, int timeout_ms);
 
 /** Wait until both are there. @return As perf_link_wait(). */
 int perf_exchange_begin(struct perf_link *link);

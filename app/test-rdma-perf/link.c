@@ -145,15 +145,19 @@ perf_link_poll(struct perf_link *link, struct perf_message *message)
 }
 
 int
-perf_link_wait(struct perf_link *link, enum perf_message_type type, struct perf_message *message)
+perf_link_wait(struct perf_link *link, enum perf_message_type type, int timeout_ms,
+	       struct perf_message *message)
 {
 	struct pollfd ready = { .fd = link->fd, .events = POLLIN };
-	int rc, interrupted_ms = 0;
+	int rc, interrupted_ms = 0, silent_ms = 0;
 
 	while ((rc = perf_link_poll(link, message)) == 0) {
 		if (perf_interrupted() && (interrupted_ms += PERF_TCP_TICK_MS) > PERF_INTERRUPT_MS)
 			return -EINTR;
-		poll(&ready, 1, PERF_TCP_TICK_MS);
+		if (timeout_ms >= 0 && silent_ms >= timeout_ms)
+			return gone(link, -ETIMEDOUT);
+		silent_ms =
+			poll(&ready, 1, PERF_TCP_TICK_MS) > 0 ? 0 : silent_ms + PERF_TCP_TICK_MS;
 	}
 	if (rc < 0)
 		return rc;

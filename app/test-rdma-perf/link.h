@@ -61,11 +61,15 @@ int perf_link_send(struct perf_link *link, enum perf_message_type type, const ch
 int perf_link_poll(struct perf_link *link, struct perf_message *message);
 
 /**
- * Wait for a message of that type: the other end has it to send, however long it takes.
+ * Wait for a message of that type.
  *
- * @return 0; -EINTR (Ctrl-C; nothing was said); as perf_link_poll(); -EPROTO also: one of another type.
+ * @param link       The stream.
+ * @param type       What has to come next.
+ * @param timeout_ms Of silence; -1: the other end has it to send, however long it takes.
+ * @param message    Out.
+ * @return 0; -EINTR (Ctrl-C; nothing was said); -ETIMEDOUT (said once for each link); as perf_link_poll(); -EPROTO also: one of another type.
  */
-int perf_link_wait(struct perf_link *link, enum perf_message_type type,
+int perf_link_wait(struct perf_link *link, enum perf_message_type type, int timeout_ms,
 		   struct perf_message *message);
 
 #endif

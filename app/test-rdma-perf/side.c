@@ -83,19 +83,23 @@ wait_for_client(const struct perf_side *side, int *fd)
 	return perf_tcp_accept(listener, fd);
 }
 
-/* Over a stream that is there. */
+/*
+ * Over a stream that is there. Who comes by TCP has all to say that is asked here, and holds nobody who says nothing; the
+ * loopback run's other end may still be opening its device.
+ */
 static int
 meet_native(struct perf_side *side, int fd)
 {
+	const int timeout_ms = side->fd < 0 ? PERF_TCP_PATIENCE_MS : -1;
 	int rc = perf_link_open(&side->link, fd);
 
 	if (rc != 0) {
 		close(fd);
 		return perf_fail(rc, "no memory");
 	}
-	rc = perf_exchange_hello(&side->link, side->options);
+	rc = perf_exchange_hello(&side->link, side->options, timeout_ms);
 	if (rc == 0)
-		rc = perf_exchange_addresses(&side->link, &side->end);
+		rc = perf_exchange_addresses(&side->link, &side->end, timeout_ms);
 	return rc == 0 ? perf_end_connect(&side->end) : rc;
 }
 

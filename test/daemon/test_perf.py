@@ -198,6 +198,15 @@ def test_an_end_that_speaks_another_language(text, words):
 
 
 @LONG
+@pytest.mark.parametrize("text", [b"", b"RDMAPERF 001 HE"], ids=["nothing", "half"])
+def test_a_client_that_says_nothing_does_not_hold_the_server(text):
+    start = time.monotonic()
+    done = Stranger(text).meet()
+    assert done.code == 1 and done.messages() == ["dpdk-test-rdma-perf: the other end does not answer"], done
+    assert time.monotonic() - start < 30, done
+
+
+@LONG
 def test_an_end_whose_path_mtu_is_none():
     """All the rest that it says is what the server itself has said. Datagrams are as large as the path's MTU."""
     port = free_port()

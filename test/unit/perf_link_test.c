@@ -76,7 +76,7 @@ that_the_other_end_has_gone_is_said_once(void **state)
 	expect_said(once);
 	assert_int_equal(perf_link_send(&link_, PERF_MESSAGE_SENT, "1\n"), -EPIPE);
 	assert_int_equal(perf_link_poll(&link_, &message), -EPIPE);
-	assert_int_equal(perf_link_wait(&link_, PERF_MESSAGE_RESULT, &message), -EPIPE);
+	assert_int_equal(perf_link_wait(&link_, PERF_MESSAGE_RESULT, -1, &message), -EPIPE);
 	expect_said(once);
 }
 
@@ -95,11 +95,26 @@ a_message_that_came_before_the_end_is_had(void **state)
 	expect_said("");
 }
 
+static void
+that_the_other_end_is_silent_is_said_once(void **state)
+{
+	static const char half[] = "RDMAPERF 001 HE";
+	struct perf_message message;
+
+	(void)state;
+	assert_int_equal(write(other_fd, half, sizeof(half) - 1), sizeof(half) - 1);
+	assert_int_equal(perf_link_wait(&link_, PERF_MESSAGE_HELLO, 1, &message), -ETIMEDOUT);
+	close(other_fd);
+	assert_int_equal(perf_link_wait(&link_, PERF_MESSAGE_HELLO, 1, &message), -EPIPE);
+	expect_said("dpdk-test-rdma-perf: the other end does not answer\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static const struct CMUnitTest tests[] = {
 	TEST(that_the_other_end_has_gone_is_said_once),
 	TEST(a_message_that_came_before_the_end_is_had),
+	TEST(that_the_other_end_is_silent_is_said_once),
 };
 
 PLAIN_MAIN("perf-link", tests)
