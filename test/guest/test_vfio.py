@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Our driver on functions that are bound to vfio-pci, behind an IOMMU, under stock dpdk-testpmd."""
+"""Our driver on functions that are bound to vfio-pci, behind an IOMMU, under stock dpdk-testpmd and dpdk-test-rdma-perf."""
 
 import re
 
 import pytest
 
+from e2e.perf import PROGRAM as PERF, ROWS
 from guest import functions
 from guest.machine import slot
 from size import FULL
@@ -235,3 +236,63 @@ exit 0
                      r"--apply as root, or chown USER \1", refused), refused
     assert re.search(r"does not lock \d+ bytes beside .*: the limit is 65536 bytes; raise it \(ulimit -l", part(console, "limited"))
     check_forwarded(part(console, "works"), 1)
+
+
+PERF_RUNS = {
+    "write": ("--op=write -s 300008 -n 20", "bw", [(300008, 20)]),
+    "read": ("--op=read -s 9000 -n 20 -q 2", "bw", [(9000, 40)]),
+    "send": ("--op=send -c UD -s 1000 -n 20 -e", "bw", [(1000, 20)]),
+    "latency": ("--op=send --mode=lat -s 64 -n 20", "lat", [(64, 20)]),
+}
+
+
+@pytest.mark.long
+def test_rdma_perf_between_two_functions_and_on_one():
+    """A process each; Ctrl-C ends one, and no hugepage is held behind them that an ordinary run does not hold."""
+    runs = "\n".join(f"part {name}\nboth {args}" for name, (args, _, _) in PERF_RUNS.items())
+    console = run(f"""
+perf() {{ # PREFIX BDF OPTIONS...
+	prefix=$1 bdf=$2
+	shift 2
+	dpdk-test-rdma-perf $eal -m 128 --file-prefix=$prefix -a $bdf -- -u 18 "$@"
+}}
+both() {{
+	perf server {LEFT} "$@" >/tmp/server 2>&1 &
+	said /tmp/server "Waiting for client"
+	perf client {RIGHT} "$@" 127.0.0.1 >/tmp/client 2>&1
+	status=$?
+	wait $! && [ $status = 0 ]
+	status=$?
+	cat /tmp/client /tmp/server
+	[ $status = 0 ] || exit 1
+}}
+free_pages() {{
+	echo "$1: $(grep -E 'HugePages_(Free|Total)' /proc/meminfo | tr -s ' \\n' ' ')"
+}}
+{runs}
+part loopback
+perf loop {LOOP} --loopback --op=write -s 64 -n 20 >/tmp/log 2>&1
+status=$?
+cat /tmp/log
+[ $status = 0 ] || exit 1
+free_pages "after an ordinary run"
+perf loop {LOOP} --loopback --op=write -s 64 -D 600 >/tmp/log 2>&1 &
+said /tmp/log "#bytes"
+sleep 2
+kill -INT $(pidof dpdk-test-rdma-perf)
+wait $!
+echo "status $?"
+cat /tmp/log
+free_pages "after Ctrl-C"
+faults
+exit 0
+""", [PERF])
+    for name, (_, kind, rows) in PERF_RUNS.items():
+        said = part(console, name)
+        found = [(int(size), int(iters)) for size, iters in ROWS[kind].findall(said)]
+        # A READ's server prints what the client has measured.
+        assert found == 2 * rows, f"{name}\n{said}"
+    said = part(console, "loopback")
+    assert "status 130" in said and len(ROWS["bw"].findall(said)) == 2, said
+    held = re.findall(r"^after .*: (.*)$", said, re.M)
+    assert len(held) == 2 and held[0] == held[1], said
