@@ -448,22 +448,29 @@ unknown_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 	return count;
 }
 
-/* Has the stream ended, which is the connection's end? A system call, and so not before nothing has come for a while. */
+/* Has the stream ended, which is the connection's end? */
 static void
 stream_look(struct rdmo_conn *conn)
 {
-	const uint64_t now = rte_get_timer_cycles();
 	uint8_t byte;
-	ssize_t n;
+	const ssize_t n = recv(conn->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		conn->is_over = true;
+}
+
+/* A system call, and so not before nothing has come for a while. */
+static void
+stream_look_if_idle(struct rdmo_conn *conn)
+{
+	const uint64_t now = rte_get_timer_cycles();
 
 	if (conn->idle_since == 0)
 		conn->idle_since = now;
 	if (now - conn->idle_since < rte_get_timer_hz() / 1000 * RDMO_IDLE_MS)
 		return;
 	conn->idle_since = now;
-	n = recv(conn->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		conn->is_over = true;
+	stream_look(conn);
 }
 
 uint32_t
@@ -480,7 +487,7 @@ rdmo_poll(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 		if (conn->waiting_at == conn->waiting_count)
 			completions(conn);
 		if (conn->waiting_at == conn->waiting_count) {
-			stream_look(conn);
+			stream_look_if_idle(conn);
 			break;
 		}
 		conn->idle_since = 0;
@@ -492,4 +499,36 @@ rdmo_poll(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 		count += unknown_take(conn, done + count, n - count);
 	}
 	return count;
+}
+
+/* ---- Sleep ---- */
+
+int
+rdmo_conn_fd(const struct rdmo_conn *conn)
+{
+	return conn == NULL || conn->epoll_fd < 0 ? -EINVAL : conn->epoll_fd;
+}
+
+/* Is there something for rdmo_poll() that the device has told of already? */
+static bool
+has_some(const struct rdmo_conn *conn)
+{
+	return conn->is_over || conn->reading != NONE || conn->waiting_at != conn->waiting_count ||
+	       conn->first_seq < conn->lost_seq;
+}
+
+int
+rdmo_conn_arm(struct rdmo_conn *conn)
+{
+	struct rdmapmd_cq *cq;
+
+	if (conn == NULL || conn->epoll_fd < 0)
+		return -EINVAL;
+	if (has_some(conn))
+		return 1;
+	/* What woke it before. */
+	while (rdmapmd_cq_event_get(conn->channel, &cq) == 0)
+		rdmapmd_cq_events_ack(cq, 1);
+	stream_look(conn);
+	return conn->is_over ? 1 : rdmapmd_req_notify_cq(conn->cq, false);
 }

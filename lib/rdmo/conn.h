@@ -37,6 +37,7 @@ struct rdmo_conn_place {
 struct rdmo_conn {
 	struct rdmapmd_qp *qp;
 	struct rdmapmd_cq *cq;
+	struct rdmapmd_comp_channel *channel; /* of who sleeps; else NULL */
 	struct rdmapmd_mr *mr;
 	uint8_t *memory;	/* receives, then the outbox's, then: */
 	uint8_t *credit_memory; /* messages that bring credits alone */
@@ -73,6 +74,7 @@ struct rdmo_conn {
 	bool is_producer;
 	uint32_t producer;
 	int fd;
+	int epoll_fd; /* of who sleeps: the channel's, and `fd`; else -1 */
 };
 
 static inline uint8_t *

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -52,11 +53,33 @@ memory_open(struct rdmo_conn *conn)
 
 /* ---- Queues and stream ---- */
 
+/* Who sleeps is woken by that, too. */
+static int
+wake_by(const struct rdmo_conn *conn, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP };
+
+	if (conn->epoll_fd < 0)
+		return 0;
+	return epoll_ctl(conn->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+}
+
+static int
+channel_open(struct rdmo_conn *conn)
+{
+	int rc;
+
+	if (conn->epoll_fd < 0)
+		return 0;
+	rc = rdmapmd_comp_channel_create(conn->pd->context, &conn->channel);
+	return rc == 0 ? wake_by(conn, conn->channel->fd) : rc;
+}
+
 static int
 queues_open(struct rdmo_conn *conn)
 {
 	const uint32_t sends = sends_of(conn) + RDMO_CONN_CREDITS;
-	const struct rdmapmd_cq_init_attr cq = { .cqe = conn->receives + sends };
+	struct rdmapmd_cq_init_attr cq = { .cqe = conn->receives + sends };
 	struct rdmapmd_qp_init_attr attr = {
 		.qp_type = RDMAPMD_QPT_RC,
 		.cap = { .max_send_wr = sends,
@@ -64,9 +87,11 @@ queues_open(struct rdmo_conn *conn)
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
-	int rc;
+	int rc = channel_open(conn);
 
-	rc = rdmapmd_cq_create(conn->pd->context, &cq, &conn->cq);
+	cq.channel = conn->channel;
+	if (rc == 0)
+		rc = rdmapmd_cq_create(conn->pd->context, &cq, &conn->cq);
 	attr.send_cq = attr.recv_cq = conn->cq;
 	if (rc == 0)
 		rc = rdmapmd_qp_create(conn->pd, &attr, &conn->qp);
@@ -84,10 +109,13 @@ queues_close(struct rdmo_conn *conn)
 		rdmapmd_qp_destroy(conn->qp);
 	if (conn->cq != NULL)
 		rdmapmd_cq_destroy(conn->cq);
+	if (conn->channel != NULL)
+		rdmapmd_comp_channel_destroy(conn->channel);
 	if (conn->fd >= 0)
 		close(conn->fd);
 	conn->qp = NULL;
 	conn->cq = NULL;
+	conn->channel = NULL;
 	conn->fd = -1;
 }
 
@@ -177,6 +205,8 @@ conn_open(struct rdmo_conn *conn)
 		conn->fd = rdmo_socket_connect(conn->address, conn->timeout_ms);
 		rc = conn->fd < 0 ? conn->fd : hello(conn);
 	}
+	if (rc == 0)
+		rc = wake_by(conn, conn->fd);
 	if (rc == 0) {
 		conn->reason = RDMO_REASON_NONE;
 		conn->is_over = false;
@@ -192,6 +222,8 @@ static void
 conn_free(struct rdmo_conn *conn)
 {
 	queues_close(conn);
+	if (conn->epoll_fd >= 0)
+		close(conn->epoll_fd);
 	if (conn->mr != NULL)
 		rdmapmd_mr_dereg(conn->mr);
 	rte_free(conn->memory);
@@ -210,18 +242,31 @@ conn_may_be(const struct rdmo_conn *conn)
 	       rdmo_end_may_be(conn->gid_index, conn->receives, conn->receive_bytes);
 }
 
+/* Memory, and what stays when it is made again. */
+static int
+conn_prepare(struct rdmo_conn *conn, bool sleeps)
+{
+	if (!conn_may_be(conn))
+		return -EINVAL;
+	if (conn->address == NULL)
+		return -ENOMEM;
+	if (sleeps && (conn->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0)
+		return -errno;
+	return memory_open(conn);
+}
+
 int
 rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct rdmo_conn **conn)
 {
 	struct rdmo_conn *made;
-	int rc = -EINVAL;
+	int rc;
 
 	if (pd == NULL || attr == NULL || attr->secret == NULL || conn == NULL)
 		return -EINVAL;
 	made = calloc(1, sizeof(*made));
 	if (made == NULL)
 		return -ENOMEM;
-	made->fd = -1;
+	made->fd = made->epoll_fd = -1;
 	made->pd = pd;
 	made->address = strdup(attr->address != NULL ? attr->address : RDMO_ADDRESS);
 	memcpy(made->secret, attr->secret, sizeof(made->secret));
@@ -232,8 +277,7 @@ rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct
 	made->timeout_ms = OR(attr->timeout_ms, 5000);
 	made->is_producer = attr->is_producer;
 	made->producer = attr->producer;
-	if (conn_may_be(made))
-		rc = made->address != NULL ? memory_open(made) : -ENOMEM;
+	rc = conn_prepare(made, attr->sleeps);
 	if (rc == 0)
 		rc = conn_open(made);
 	if (rc != 0) {

@@ -97,6 +97,17 @@ rdmo_mr_dereg_write(void *buffer, uint64_t tag, uint64_t rkey)
 }
 
 uint32_t
+rdmo_tail_hold_write(void *buffer, uint64_t tag, uint64_t rkey, bool is_held)
+{
+	struct rdmo_tail_hold *body =
+		cmd_begin(buffer, RDMO_CMD_TAIL, tag, RDMO_STATUS_OK, sizeof(*body));
+
+	body->rkey = rte_cpu_to_le_64(rkey);
+	body->is_held = rte_cpu_to_le_32(is_held);
+	return cmd_bytes(buffer);
+}
+
+uint32_t
 rdmo_hello_write(void *buffer, uint64_t tag, const struct rdmo_hello *hello,
 		 const struct rdmo_addr *addr)
 {
@@ -323,6 +334,15 @@ mr_reg_check(struct rdmo_command *command, uint32_t length)
 								  : RDMO_STATUS_NOTSUP;
 }
 
+static enum rdmo_status
+tail_hold_check(const struct rdmo_tail_hold *hold, uint32_t length)
+{
+	if (length != sizeof(*hold))
+		return RDMO_STATUS_LENGTH;
+	return rte_le_to_cpu_32(hold->is_held) <= 1 && hold->reserved == 0 ? RDMO_STATUS_OK
+									   : RDMO_STATUS_NOTSUP;
+}
+
 void
 rdmo_command_read(const struct rdmo_stream *stream, struct rdmo_command *command)
 {
@@ -339,6 +359,7 @@ rdmo_command_read(const struct rdmo_stream *stream, struct rdmo_command *command
 	case RDMO_CMD_RQ_CREATE: command->status = rq_create_check(command, length); break;
 	case RDMO_CMD_MR_REG: command->status = mr_reg_check(command, length); break;
 	case RDMO_CMD_HELLO: command->status = hello_check(command, length); break;
+	case RDMO_CMD_TAIL: command->status = tail_hold_check(command->tail_hold, length); break;
 	case RDMO_CMD_RQ_DESTROY:
 	case RDMO_CMD_MR_DEREG:
 		if (length != sizeof(struct rdmo_mr))

@@ -29,6 +29,7 @@ uint32_t rdmo_rq_destroy_write(void *buffer, uint64_t tag, uint64_t rq_id);
 uint32_t rdmo_mr_reg_write(void *buffer, uint64_t tag, const struct rdmo_mr_reg *reg,
 			   uint32_t rkey);
 uint32_t rdmo_mr_dereg_write(void *buffer, uint64_t tag, uint64_t rkey);
+uint32_t rdmo_tail_hold_write(void *buffer, uint64_t tag, uint64_t rkey, bool is_held);
 /* `hello`: all but the length of the address. */
 uint32_t rdmo_hello_write(void *buffer, uint64_t tag, const struct rdmo_hello *hello,
 			  const struct rdmo_addr *addr);
@@ -40,7 +41,7 @@ uint32_t rdmo_client_init_done_write(void *buffer, uint64_t tag, const struct rd
 /* HELLO is done. */
 uint32_t rdmo_hello_done_write(void *buffer, uint64_t tag, uint64_t session, uint64_t first_seq,
 			       const struct rdmo_addr *addr);
-/* Another command is done. `number`: rq_id of the RQ ones, rkey of the MR ones. */
+/* Another command is done. `number`: rq_id of the RQ ones, rkey of the MR ones and of TAIL. */
 uint32_t rdmo_done_write(void *buffer, enum rdmo_cmd_kind kind, uint64_t tag, uint64_t number);
 
 /* ---- Read ---- */
@@ -88,6 +89,7 @@ struct rdmo_command {
 		const struct rdmo_mr_reg *mr_reg;
 		const struct rdmo_mr *mr;
 		const struct rdmo_hello *hello;
+		const struct rdmo_tail_hold *tail_hold;
 	};
 	const struct rdmo_addr *addr; /* CLIENT_INIT, RQ_CREATE, HELLO; NULL: none came */
 	uint32_t rkey;		      /* MR_REG: the region's RDMA key */

@@ -220,6 +220,8 @@ task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
 			return -ENOENT;
 		rdmo_map_take(&lane->regions, region->key);
 		return 0;
+	case RDMO_TASK_HOLD_TAIL: rdmo_region_hold(region, true); return 0;
+	case RDMO_TASK_FREE_TAIL: rdmo_region_hold(region, false); return 0;
 	case RDMO_TASK_ADD_PEER: return peer_add(lane, task->object);
 	case RDMO_TASK_DROP_PEER: return peer_take(lane, task->object);
 	case RDMO_TASK_LOSE_CLIENT: return client_lose(lane, task->number);
@@ -246,6 +248,8 @@ task_must_wait(const struct rdmo_lane *lane, const struct rdmo_task *task)
 	switch (task->kind) {
 	case RDMO_TASK_DROP_PEER: return peer->is_away;
 	case RDMO_TASK_TAKE_REGION:
+	case RDMO_TASK_HOLD_TAIL:
+	case RDMO_TASK_FREE_TAIL:
 		return region->remote != NULL && rdmo_remote_is_busy(region->remote, lane);
 	case RDMO_TASK_DROP_REMOTE: return rdmo_remote_is_busy(task->object, lane);
 	default: return false;

@@ -19,6 +19,8 @@ struct rdmapmd_pd;
 enum rdmo_task_kind {
 	RDMO_TASK_PUT_REGION,  /* object: a region */
 	RDMO_TASK_TAKE_REGION, /* likewise */
+	RDMO_TASK_HOLD_TAIL, /* object: a region whose tail is the lane's: it is not to be touched */
+	RDMO_TASK_FREE_TAIL,   /* likewise: go on, from what it holds */
 	RDMO_TASK_ADD_PEER,    /* object: one that is filled in */
 	RDMO_TASK_DROP_PEER,   /* likewise; its queue pair is not used any more */
 	RDMO_TASK_SWEEP,       /* what is in the CQ has been seen */
@@ -51,9 +53,8 @@ void rdmo_lane_close(struct rdmo_lane *lane);
 uint32_t rdmo_lane_poll(struct rdmo_lane *lane);
 
 /*
- * Ask for a change; it is done when rdmo_task_is_done(), and `task->rc` says how. A connection is dropped when it is at home; a
- * remote target, and memory of it, when no round of it is under way. Threads:
- * one, not the lcore.
+ * Ask for a change; it is done when rdmo_task_is_done(), and `task->rc` says how. A connection is dropped when it is at home; what is
+ * of a remote target changes when no round of it is under way. Threads: one, not the lcore.
  */
 void rdmo_lane_ask(struct rdmo_lane *lane, struct rdmo_task *task);
 

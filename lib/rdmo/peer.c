@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include <rdmapmd.h>
 
@@ -282,6 +285,22 @@ peer_executed(struct rdmo_peer *peer)
 		chain_add(peer, &peer->executed, chain_take(peer, &peer->waiting));
 }
 
+/* Its next operation finds no room: for how long it waits is said when it has begun to. */
+static void
+peer_waits(struct rdmo_peer *peer)
+{
+	if (peer->waits_until == 0)
+		peer->waits_until = rte_get_timer_cycles() + peer->home->attr.wait_cycles;
+}
+
+/* Executed, with room or without: the next one has its own time. */
+static void
+peer_waits_no_more(struct rdmo_peer *peer)
+{
+	peer->waits_until = 0;
+	peer->flow.may_wait = true;
+}
+
 void
 rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct rdmo_map *regions)
 {
@@ -290,12 +309,18 @@ rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct
 	const uint32_t end = RTE_MIN(round->count + room, (uint32_t)RDMO_ROUND);
 
 	peer->elsewhere = RDMO_HERE;
+	if (peer->waits_until != 0)
+		peer->flow.may_wait = rte_get_timer_cycles() < peer->waits_until;
 	while (round->count < end && peer->flow.wrong_keys < RDMO_WRONG_KEYS && peer_next(peer) &&
 	       rdmo_round_takes(round, &peer->request)) {
 		if (!rdmo_round_execute(round, regions, &peer->flow, &peer->request)) {
 			peer->elsewhere = round->elsewhere;
+			if (peer->elsewhere == RDMO_WAITS)
+				peer_waits(peer);
 			return;
 		}
+		if (peer->waits_until != 0)
+			peer_waits_no_more(peer);
 		rdmo_round_go_on(round, &peer->request,
 				 &peer->home->inbox[peer->waiting.first].reader,
 				 end - round->count);
@@ -373,6 +398,8 @@ peer_answer(struct rdmo_lane *lane, struct rdmo_peer *peer)
 		close_post(lane, peer);
 	else if (peer->flow.wrong_keys >= RDMO_WRONG_KEYS)
 		peer_close(lane, peer, RDMO_REASON_KEYS);
+	else if (peer->elsewhere == RDMO_WAITS)
+		peer_activate(peer);
 	else if (peer->elsewhere != RDMO_HERE)
 		peer_leave(lane, peer);
 	else if (peer->waiting.first != RDMO_LANE_NONE)
@@ -465,6 +492,17 @@ rdmo_peer_pick(struct rdmo_lane *lane, struct rdmo_peers *turn)
 	return NULL;
 }
 
+/* Readers that sleep. A system call for each, once for each time that it has gone to sleep. */
+static void
+readers_wake(const struct rdmo_round *round)
+{
+	const uint64_t one = 1;
+
+	for (uint32_t i = 0; i < round->bell_count; i++)
+		if (write(round->bells[i], &one, sizeof(one)) != sizeof(one))
+			RDMO_LOG(ERR, "a log's reader is not woken: %s", strerror(errno));
+}
+
 uint32_t
 rdmo_peers_run(struct rdmo_lane *lane)
 {
@@ -478,6 +516,7 @@ rdmo_peers_run(struct rdmo_lane *lane)
 		ran[count++] = peer;
 	}
 	rdmo_round_settle(&lane->round);
+	readers_wake(&lane->round);
 	rdmo_results_answer(lane, &lane->round);
 	for (uint32_t i = 0; i < count; i++) {
 		if (ran[i]->home == lane)

@@ -78,7 +78,9 @@ struct rdmo_peer {
 	struct rdmo_chain executed;
 	bool is_read; /* the next operation is `request` already */
 	struct rdmo_request request;
-	uint32_t elsewhere; /* the lane that `request` is for; RDMO_HERE; RDMO_LATER */
+	uint32_t elsewhere; /* the lane that `request` is for; RDMO_HERE, _LATER, _WAITS */
+	uint64_t
+		waits_until; /* cycles of the timer: as long as `request` waits for room; 0: it does not */
 	struct rdmo_writer writer;
 	/* What stays at home. */
 	enum rdmo_peer_state state;
@@ -108,6 +110,7 @@ struct rdmo_inbox {
 
 struct rdmo_lane_attr {
 	uint32_t receives, credits, receive_bytes, max_regions;
+	uint64_t wait_cycles; /* of the timer, that an append waits for room in a log */
 };
 
 /* The lcore counts, by rdmo_count(); others read meanwhile. */

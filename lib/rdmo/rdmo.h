@@ -7,7 +7,7 @@
  * address, a TCP or UNIX socket of the worker's.
  *
  * What there is so far: targets in the worker's process (rdmo_target_open()), and in others (rdmo_target_connect()); FLUSH, APPEND to
- * queues with an exclusive tail and, in the worker's process, to logs, SCATTER.
+ * queues, SCATTER; in the worker's process logs, and queues with shared tails.
  *
  * - **Errors.** Calls return 0 or -errno, and objects through the last parameter, which is not touched on error; bursts return
  *   counts. Besides what each call lists: -EINVAL a pointer is NULL, or a number out of its range; -ENOMEM.
@@ -88,6 +88,11 @@ struct rdmo_worker_attr {
 	uint32_t gid_index; /**< its address in the GID table of port 1 [0]: 0 .. 255 */
 	uint32_t
 		remote_targets; /**< targets of other processes that it serves at most [16]: 1 .. 1024 */
+	/**
+	 * How long an append to a full log waits for its reader, microseconds [it does not: RDMO_STATUS_FULL at once]: 1 .. 10,000,000.
+	 * What its connection has posted behind it waits, too; other connections go on
+	 */
+	uint32_t wait_us;
 };
 
 /** What a worker has done so far. */
@@ -254,7 +259,7 @@ struct rdmo_mr_attr {
 		rq_id; /**< whose initiators may use the key; 0: those of all receive queues of the target */
 	uint32_t rights; /**< what they may do: enum rdmo_right, one at least */
 	enum rdmo_tail_mode
-		tail_mode; /**< of a queue in it: RDMO_TAIL_EXCLUSIVE so far; for a log: rdmo_log_create() */
+		tail_mode; /**< of a queue in it: RDMO_TAIL_EXCLUSIVE or RDMO_TAIL_SHARED; for a log: rdmo_log_create() */
 };
 
 /**
@@ -262,7 +267,11 @@ struct rdmo_mr_attr {
  *
  * A queue is two regions: its bytes, and an address in them of 8 bytes, at a multiple of 8, that is stored anywhere else, its tail.
  * The first append binds both together. The tail is moved by the worker alone: if it finds another value than it has stored, the
- * queue stops, with RDMO_STATUS_TAIL, until its bytes are registered again.
+ * queue stops, with RDMO_STATUS_TAIL, until rdmo_tail_set().
+ *
+ * Of a queue that is RDMO_TAIL_SHARED others move the tail as well, by compare-and-swap of their CPUs, e.g. threads of the target: it says
+ * what is taken, never more than there is, and may be ahead of payloads that are still being written. That is for targets in the worker's
+ * process.
  *
  * Threads: as rdmo_target_open(). Blocks: likewise.
  *
@@ -285,6 +294,21 @@ __rte_experimental int rdmo_mr_reg(struct rdmo_target *target, const struct rdmo
  * @return As rdmo_target_open(); -ENOENT it has none of that key.
  */
 __rte_experimental int rdmo_mr_dereg(struct rdmo_target *target, uint64_t key);
+
+/**
+ * Set the tail of a queue: back to its beginning, when what it had has been taken, or when it has stopped with RDMO_STATUS_TAIL, because
+ * somebody else has moved it. While that is done, appends to it end with RDMO_STATUS_TAIL.
+ *
+ * Threads: as rdmo_target_open(). Blocks: likewise, twice.
+ *
+ * @param target A target.
+ * @param key    Of the queue's bytes, as rdmo_mr_reg() gave it.
+ * @param tail   Where its tail is: stored here, by the caller's CPU.
+ * @param value  An address in the queue's bytes, where the next payload goes; another one, but the first behind them, stops it again.
+ * @return As rdmo_target_open(); -ENOENT it has none of that key; -ENOTSUP the tail is a log's, or is shared: that one the target moves itself.
+ */
+__rte_experimental int rdmo_tail_set(struct rdmo_target *target, uint64_t key, rte_le64_t *tail,
+				     uint64_t value);
 
 /* ---- Log ---- */
 
@@ -398,6 +422,28 @@ __rte_experimental int rdmo_log_read(struct rdmo_log *log, struct rdmo_log_recor
  */
 __rte_experimental int rdmo_log_release(struct rdmo_log *log, uint64_t next);
 
+/**
+ * What a log's reader sleeps on, by epoll or poll: readable when records have come since rdmo_log_arm().
+ *
+ * Threads: any, until rdmo_log_destroy(). Blocks: never.
+ *
+ * @param log A log.
+ * @return A descriptor, the log's: not to be read, written or closed; the errors of every call.
+ */
+__rte_experimental int rdmo_log_fd(const struct rdmo_log *log);
+
+/**
+ * Arm a log's descriptor, once: it becomes readable when a record is appended behind those that were read. Before that it is not
+ * readable, but that a wake-up which was on its way may still come. Who is woken reads until there is nothing left, arms, and sleeps if
+ * that returns 0. While nobody sleeps, appends make no system call for it.
+ *
+ * Threads: as rdmo_log_read(). Blocks: never; it makes a system call.
+ *
+ * @param log A log.
+ * @return 0: it is armed; 1: there are records that were not read, and it is not; the errors of every call.
+ */
+__rte_experimental int rdmo_log_arm(struct rdmo_log *log);
+
 /* ---- Tickets: what a target gives to initiators ---- */
 
 /** Bytes of an address at most, with the 0 behind it. */
@@ -462,6 +508,7 @@ struct rdmo_connect_attr {
 	 */
 	bool is_producer;
 	uint32_t producer; /**< which one, if it is one */
+	bool sleeps;	   /**< whether it has a descriptor to sleep on: rdmo_conn_fd() */
 };
 
 /** An operation. */
@@ -590,6 +637,27 @@ __rte_experimental uint32_t rdmo_post(struct rdmo_conn *conn, const struct rdmo_
  */
 __rte_experimental uint32_t rdmo_poll(struct rdmo_conn *conn, struct rdmo_completion *done,
 				      uint32_t n);
+
+/**
+ * What an initiator sleeps on, by epoll or poll: readable when answers have come since rdmo_conn_arm(), or the connection has ended.
+ *
+ * Threads: any, until rdmo_disconnect(); it stays the same when the connection is made again. Blocks: never.
+ *
+ * @param conn A connection that was made with `sleeps`.
+ * @return A descriptor, the connection's: not to be read, written or closed; -EINVAL it has none.
+ */
+__rte_experimental int rdmo_conn_fd(const struct rdmo_conn *conn);
+
+/**
+ * Arm a connection's descriptor, once. Who is woken polls until there is nothing left, arms, and sleeps if that returns 0. What wakes it may
+ * bring nothing to poll for, e.g. credits.
+ *
+ * Threads: as rdmo_post(). Blocks: never; it makes system calls.
+ *
+ * @param conn A connection that was made with `sleeps`.
+ * @return 0: it is armed; 1: rdmo_poll() has something, or rdmo_conn_error() is -ENOTCONN, and it is not; -EINVAL it has no descriptor.
+ */
+__rte_experimental int rdmo_conn_arm(struct rdmo_conn *conn);
 
 /**
  * Why the last call of rdmo_post() took fewer than it was given, or that the connection has ended.

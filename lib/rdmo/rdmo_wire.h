@@ -281,7 +281,8 @@ enum rdmo_cmd_kind {
 	RDMO_CMD_MR_REG,      /**< offer memory to initiators */
 	RDMO_CMD_MR_DEREG,    /**< take it back */
 	RDMO_CMD_HELLO, /**< an initiator's, its only one: let me in. The document has none: targets tell of initiators */
-	RDMO_CMDS, /**< how many there are */
+	RDMO_CMD_TAIL, /**< stop and go on with the tail of a queue, so that the target can set it. The document has none */
+	RDMO_CMDS,     /**< how many there are */
 	/** Set in the kind of a notification, the answer to a command of that kind. The document: a type of its own */
 	RDMO_CMD_NOTIFY = 0x80
 };
@@ -455,6 +456,17 @@ struct rdmo_mr {
 };
 RDMO_SIZE(rdmo_mr, 8);
 
+/** RDMO_CMD_TAIL: of a queue with an exclusive tail. Its notification is struct rdmo_mr. The document has none. */
+struct rdmo_tail_hold {
+	rte_le64_t rkey; /**< of the queue's bytes */
+	/** 1: nothing is appended, the worker does not touch the tail any more; 0: go on, from what the tail holds now */
+	rte_le32_t is_held;
+	rte_le32_t reserved; /**< 0 */
+};
+RDMO_SIZE(rdmo_tail_hold, 16);
+RDMO_OFFSET(rdmo_tail_hold, is_held, 8);
+RDMO_OFFSET(rdmo_tail_hold, reserved, 12);
+
 /* ---- A log, in the target's memory: header, a slot for each producer, ring ---- */
 
 /** The first member of a log, as a number: "RDML". */
@@ -483,9 +495,11 @@ struct rdmo_log_header {
 	rte_le64_t epoch;	 /**< how often a worker has begun to serve it */
 	rte_le64_t
 		key; /**< what operations name it by, whichever worker serves it; 0: none has yet */
-	uint8_t pad[24];      /**< 0, to the next cache line */
-	rte_le64_t tail;      /**< position behind the last record; moved by the worker */
-	uint8_t pad_tail[56]; /**< 0, to the next cache line */
+	uint8_t pad[24]; /**< 0, to the next cache line */
+	rte_le64_t tail; /**< position behind the last record; moved by the worker */
+	/** 1: the reader sleeps, and who moves the tail next stores 0 and wakes it; else 0. For a worker in the reader's process. */
+	rte_le32_t is_asleep;
+	uint8_t pad_tail[52]; /**< 0, to the next cache line */
 	rte_le64_t
 		head; /**< position of the first record that is not released; moved by the reader */
 	uint8_t pad_head[3960]; /**< 0, to the slots */
@@ -496,6 +510,7 @@ RDMO_OFFSET(rdmo_log_header, capacity, 16);
 RDMO_OFFSET(rdmo_log_header, epoch, 24);
 RDMO_OFFSET(rdmo_log_header, key, 32);
 RDMO_OFFSET(rdmo_log_header, tail, 64);
+RDMO_OFFSET(rdmo_log_header, is_asleep, 72);
 RDMO_OFFSET(rdmo_log_header, head, 128);
 
 /** What a producer has appended last, so that it is told after a reconnect, and not done again. */

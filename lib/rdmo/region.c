@@ -49,6 +49,15 @@ rdmo_region_seen(struct rdmo_region *region, uint64_t word, uint64_t value)
 	region->look = (struct rdmo_look){ .is_done = true, .word = word, .value = value };
 }
 
+void
+rdmo_region_hold(struct rdmo_region *region, bool is_held)
+{
+	/* No operation names an address of 0: so it has a tail, and nobody is right about it. */
+	region->has_tail = is_held;
+	region->word = 0;
+	region->look.is_done = false;
+}
+
 enum rdmo_status
 rdmo_region_reserve(struct rdmo_region *region, uint64_t word, uint64_t bytes, uint64_t *address)
 {
@@ -86,6 +95,34 @@ rdmo_region_append_alike(struct rdmo_region *region, const uint8_t *payload, uin
 	}
 	region->queue.tail.reserved = address;
 	return count;
+}
+
+/* ---- Queues whose tail others move as well ---- */
+
+void
+rdmo_region_begin_shared(struct rdmo_region *region)
+{
+	region->is_shared = true;
+	/* Its tail is in the target's memory alone. */
+	rdmo_queue_begin(&region->queue, region->va, region->len, 0);
+}
+
+enum rdmo_status
+rdmo_region_share(const struct rdmo_region *region, uint64_t word, const uint8_t *payload,
+		  uint64_t bytes, uint64_t stride, uint32_t *n, uint64_t *addresses)
+{
+	uint64_t address;
+	const enum rdmo_status status =
+		rdmo_queue_share(&region->queue, (rte_le64_t *)(uintptr_t)word, bytes, n, &address);
+
+	if (status != RDMO_STATUS_OK)
+		return status;
+	for (uint32_t i = 0; i < *n; i++, address += bytes, payload += stride) {
+		addresses[i] = address;
+		if (bytes > 0)
+			memcpy((void *)(uintptr_t)address, payload, bytes);
+	}
+	return RDMO_STATUS_OK;
 }
 
 /* ---- Logs ---- */
@@ -198,6 +235,21 @@ void
 rdmo_region_undo_log(struct rdmo_region *region, const struct rdmo_origin *origin)
 {
 	rdmo_slot_void(&region->log.slots[origin->producer], origin->seq);
+}
+
+bool
+rdmo_region_must_wake(struct rdmo_region *region)
+{
+	rte_le32_t *is_asleep;
+
+	if (region->bell == 0)
+		return false;
+	/* Partner: rdmo_log_arm(), which stores it and then looks at the tail. One of both sees what the other has stored. */
+	is_asleep = &region->log.header->is_asleep;
+	if (__atomic_load_n(is_asleep, __ATOMIC_SEQ_CST) == 0)
+		return false;
+	__atomic_store_n(is_asleep, 0, __ATOMIC_RELAXED);
+	return true;
 }
 
 uint64_t

@@ -41,10 +41,13 @@ struct rdmo_region {
 	uint32_t rights;	    /* enum rdmo_right */
 	struct rdmo_remote *remote; /* whose it is, in another process; NULL: in this one */
 	uint32_t rkey;		    /* of remote memory: its device's key */
-	bool is_log;		    /* by rdmo_region_begin_log() */
+	uint32_t
+		bell; /* of a log: the descriptor by which its reader is woken, plus 1; 0: it never sleeps */
+	bool is_shared; /* others move its tails, too: by rdmo_region_begin_shared(), and never owned */
+	bool is_log; /* by rdmo_region_begin_log() */
 	/* As the bytes of a queue or log; not before the first append, and then its lane's alone: */
 	atomic_uint owner;     /* the lane's number plus 1; 0: no lane's yet */
-	bool is_due;	       /* the round is to publish it */
+	bool is_due;	       /* the round is to publish it; of a shared one never */
 	bool has_tail;	       /* a log; or there was an append to it */
 	uint64_t word;	       /* the tail's address in the target, if it has one */
 	uint32_t word_rkey;    /* of remote memory: for that */
@@ -82,6 +85,12 @@ enum rdmo_status rdmo_region_append(struct rdmo_region *region, uint64_t word, c
 bool rdmo_region_must_look(const struct rdmo_region *region, uint64_t word);
 void rdmo_region_seen(struct rdmo_region *region, uint64_t word, uint64_t value);
 
+/*
+ * Its tail is not to be looked at or moved, and nothing is appended; or go on, from what it holds then. Between two rounds, of a queue
+ * that is not shared.
+ */
+void rdmo_region_hold(struct rdmo_region *region, bool is_held);
+
 /* As rdmo_region_append(), of a remote queue whose tail was read too; nothing is copied. */
 enum rdmo_status rdmo_region_reserve(struct rdmo_region *region, uint64_t word, uint64_t bytes,
 				     uint64_t *address);
@@ -96,6 +105,21 @@ enum rdmo_status rdmo_region_reserve(struct rdmo_region *region, uint64_t word, 
  */
 uint32_t rdmo_region_append_alike(struct rdmo_region *region, const uint8_t *payload,
 				  uint64_t bytes, uint64_t stride, uint32_t n, uint64_t *addresses);
+
+/* Others will move its tail as well. */
+void rdmo_region_begin_shared(struct rdmo_region *region);
+
+/*
+ * Payloads of as many bytes each, as far as there is room, at a tail that others move as well, at `word`. Threads: any.
+ *
+ * @param payload   the first one; the others are `stride` bytes behind each other
+ * @param n         set to how many: as given at most, 1 and more if it is OK
+ * @param addresses set, if it is OK: of the first byte of each
+ * @return as rdmo_region_append()
+ */
+enum rdmo_status rdmo_region_share(const struct rdmo_region *region, uint64_t word,
+				   const uint8_t *payload, uint64_t bytes, uint64_t stride,
+				   uint32_t *n, uint64_t *addresses);
 
 /*
  * Begin to serve a region as a log: `region` has its address and length, and as its key what a new log is to be named by; one that
@@ -124,6 +148,9 @@ enum rdmo_status rdmo_region_append_log(struct rdmo_region *region,
 
 /* A record of a log was not published, and will not be. */
 void rdmo_region_undo_log(struct rdmo_region *region, const struct rdmo_origin *origin);
+
+/* Its tail has moved: is its reader to be woken? If so, it is told once. */
+bool rdmo_region_must_wake(struct rdmo_region *region);
 
 /* The number behind a producer's last record in a log; 0: it has none. */
 uint64_t rdmo_region_next_seq(const struct rdmo_region *region, uint32_t producer);

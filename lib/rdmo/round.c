@@ -143,13 +143,41 @@ append_remote(struct rdmo_round *round, struct rdmo_region *data, const struct r
 	return status;
 }
 
+/* To a log. Who may waits for its reader, but for what has been here before: it was refused then. */
+static enum rdmo_status
+append_log(struct rdmo_round *round, struct rdmo_region *data, const struct rdmo_request *request,
+	   struct rdmo_result *result)
+{
+	const struct rdmo_origin origin = { result->flow->producer, result->seq };
+	const enum rdmo_status status = rdmo_region_append_log(data, &origin, request->payload,
+							       request->bytes, &result->value);
+
+	if (status == RDMO_STATUS_FULL && result->flow->may_wait &&
+	    origin.seq >= rdmo_region_next_seq(data, origin.producer))
+		round->elsewhere = RDMO_WAITS;
+	return status;
+}
+
+/* To a queue whose tail others move, too: by whichever lane. Nothing is to be published. */
+static enum rdmo_status
+append_shared(struct rdmo_region *data, const struct rdmo_request *request, uint64_t word,
+	      struct rdmo_result *result)
+{
+	uint32_t one = 1;
+	const enum rdmo_status status = rdmo_region_share(data, word, request->payload,
+							  request->bytes, 0, &one, &result->value);
+
+	if (status == RDMO_STATUS_OK)
+		result->queue = data;
+	return status;
+}
+
 static enum rdmo_status
 append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_request *request,
        struct rdmo_result *result)
 {
 	const uint64_t ptr_addr = rte_le_to_cpu_64(request->append->ptr_addr);
 	const uint64_t ptr_key = rte_le_to_cpu_64(request->append->ptr_rkey);
-	const struct rdmo_origin origin = { result->flow->producer, result->seq };
 	struct rdmo_region *ptr, *data;
 	enum rdmo_status status;
 
@@ -165,11 +193,12 @@ append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 	/* A log has its own tail, which is no other's. */
 	if ((ptr->is_log || data->is_log) && (ptr != data || ptr_addr != data->va))
 		return RDMO_STATUS_TAIL;
+	if (data->is_shared)
+		return append_shared(data, request, ptr_addr, result);
 	if (!queue_is_here(round, data))
 		return RDMO_STATUS_OK; /* to be asked there */
 	if (data->is_log)
-		status = rdmo_region_append_log(data, &origin, request->payload, request->bytes,
-						&result->value);
+		status = append_log(round, data, request, result);
 	else if (data->remote != NULL)
 		status = append_remote(round, data, ptr, ptr_addr, request, &result->value);
 	else
@@ -296,6 +325,20 @@ rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions, str
 	return true;
 }
 
+/* Those behind it, at a tail that others move, too: one run. What does not fit is asked for, and refused, one by one. */
+static uint32_t
+share_alike(const struct rdmo_region *queue, const struct rdmo_request *request, uint32_t n,
+	    uint64_t *addresses)
+{
+	const uint64_t stride = rdmo_requests_stride(request);
+
+	if (n > 0 && rdmo_region_share(queue, rte_le_to_cpu_64(request->append->ptr_addr),
+				       request->payload + stride, request->bytes, stride, &n,
+				       addresses) != RDMO_STATUS_OK)
+		n = 0;
+	return n;
+}
+
 void
 rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
 		 struct rdmo_reader *reader, uint32_t n)
@@ -307,9 +350,13 @@ rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
 	if (result->queue == NULL || result->queue->is_log || result->queue->remote != NULL ||
 	    (request->flags & RDMO_FLAG_FENCE) != 0)
 		return;
-	taken = rdmo_region_append_alike(result->queue, request->payload, request->bytes,
-					 rdmo_requests_stride(request), RTE_MIN(n, reader->alike),
-					 &round->values[round->count]);
+	taken = RTE_MIN(n, reader->alike);
+	if (result->queue->is_shared)
+		taken = share_alike(result->queue, request, taken, &round->values[round->count]);
+	else
+		taken = rdmo_region_append_alike(result->queue, request->payload, request->bytes,
+						 rdmo_requests_stride(request), taken,
+						 &round->values[round->count]);
 	rdmo_requests_pass(reader, request, taken);
 	result->first = round->count;
 	result->count += taken;
@@ -359,9 +406,14 @@ rdmo_round_conclude(struct rdmo_round *round)
 void
 rdmo_round_settle(struct rdmo_round *round)
 {
-	for (uint32_t i = 0; i < round->due; i++)
-		rdmo_tail_publish(rdmo_region_tail(round->queues[i]),
-				  (rte_le64_t *)(uintptr_t)round->queues[i]->word);
+	for (uint32_t i = 0; i < round->due; i++) {
+		struct rdmo_region *region = round->queues[i];
+
+		if (rdmo_tail_publish(rdmo_region_tail(region),
+				      (rte_le64_t *)(uintptr_t)region->word) &&
+		    rdmo_region_must_wake(region))
+			round->bells[round->bell_count++] = (int)region->bell - 1;
+	}
 	rdmo_round_conclude(round);
 }
 

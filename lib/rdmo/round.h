@@ -47,6 +47,7 @@ struct rdmo_flow {
 	uint64_t rq_id;
 	uint32_t producer; /* of logs; RDMO_NO_PRODUCER */
 	uint64_t replayed; /* those before it were posted to another connection, and may be done */
+	bool may_wait;	   /* for room in a log, instead of being refused */
 	atomic_bool is_lost; /* the target has gone */
 	uint32_t wrong_keys; /* so far */
 	uint32_t failure_count;
@@ -77,9 +78,10 @@ struct rdmo_result {
 	bool is_flushed; /* a FLUSH that was executed: status and value are the first failure's */
 };
 
-/* Of struct rdmo_round, elsewhere: it was done; it is to be done here, when a remote tail was read. */
+/* Of struct rdmo_round, elsewhere: it was done; it is to be done here, when a remote tail was read, or when a log has room. */
 #define RDMO_HERE  UINT32_MAX
 #define RDMO_LATER (UINT32_MAX - 1)
+#define RDMO_WAITS (UINT32_MAX - 2)
 
 /* What is to be written to a remote target: bytes of a message, to somewhere. */
 struct rdmo_write {
@@ -104,22 +106,25 @@ struct rdmo_round_look {
 struct rdmo_round {
 	uint32_t lane; /* whose it is */
 	uint32_t
-		elsewhere; /* the lane to which the last operation is to go; RDMO_HERE; RDMO_LATER */
+		elsewhere; /* the lane to which the last operation is to go; RDMO_HERE, _LATER, _WAITS */
 	struct rdmo_writes
 		*writes; /* of a round for a remote target; NULL: it is in this process */
 	struct rdmo_round_look look;
 	uint32_t count; /* operations */
 	uint32_t result_count, settled;
 	uint32_t due; /* queues and logs to be published */
+	uint32_t bell_count;
 	struct rdmo_result results[RDMO_ROUND];
 	uint64_t values[RDMO_ROUND]; /* by operation */
 	struct rdmo_region *queues[RDMO_ROUND];
+	int bells
+		[RDMO_ROUND]; /* eventfds of logs that have grown, whose readers sleep: for the caller to wake */
 };
 
 static inline void
 rdmo_round_begin(struct rdmo_round *round)
 {
-	round->count = round->result_count = round->settled = round->due = 0;
+	round->count = round->result_count = round->settled = round->due = round->bell_count = 0;
 	round->look.queue = NULL;
 	if (round->writes != NULL)
 		round->writes->count = 0;
@@ -138,8 +143,8 @@ rdmo_round_takes(const struct rdmo_round *round, const struct rdmo_request *requ
 }
 
 /*
- * Execute an operation; there are fewer than RDMO_ROUND. `regions`: by their keys. False: nothing was done, it is for the lane
- * `round->elsewhere`.
+ * Execute an operation; there are fewer than RDMO_ROUND. `regions`: by their keys. False: nothing was done; `round->elsewhere` says
+ * where or when it is to be.
  */
 bool rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions,
 			struct rdmo_flow *flow, const struct rdmo_request *request);

@@ -247,6 +247,8 @@ region_put(const struct rdmo_house *house, struct rdmo_region *region, uint32_t 
 
 	if (tail_mode == RDMO_TAIL_LOG)
 		status = log_begin(house, region);
+	else if (tail_mode == RDMO_TAIL_SHARED)
+		rdmo_region_begin_shared(region);
 	if (status == RDMO_STATUS_OK &&
 	    rdmo_crew_ask(house->crew, RDMO_TASK_PUT_REGION, region, 0) != 0) {
 		/* Of those that had room. */
@@ -264,8 +266,7 @@ mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo
 	enum rdmo_status status;
 	uint64_t key;
 
-	if (reg->tail_mode == rte_cpu_to_le_32(RDMO_TAIL_SHARED) ||
-	    (session->remote != NULL && reg->tail_mode == rte_cpu_to_le_32(RDMO_TAIL_LOG)))
+	if (session->remote != NULL && reg->tail_mode != rte_cpu_to_le_32(RDMO_TAIL_EXCLUSIVE))
 		return RDMO_STATUS_NOTSUP;
 	if (reg->rq_id != 0 && queue_find(session, rte_le_to_cpu_64(reg->rq_id)) == NULL)
 		return RDMO_STATUS_KEY;
@@ -283,6 +284,7 @@ mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo
 		.rights = rte_le_to_cpu_32(reg->rights),
 		.remote = session->remote,
 		.rkey = command->rkey,
+		.bell = session->is_local ? command->rkey : 0,
 	};
 	status = region_put(house, &entry->region, rte_le_to_cpu_32(reg->tail_mode));
 	if (status != RDMO_STATUS_OK) {
@@ -295,19 +297,58 @@ mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo
 	return RDMO_STATUS_OK;
 }
 
-static enum rdmo_status
-mr_dereg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
+static struct rdmo_region_entry *
+region_find(const struct rdmo_session *session, uint64_t key)
 {
-	const uint64_t key = rte_le_to_cpu_64(command->mr->rkey);
 	struct rdmo_region_entry *entry;
 
 	TAILQ_FOREACH(entry, &session->regions, next)
 		if (entry->region.key == key)
-			break;
+			return entry;
+	return NULL;
+}
+
+static enum rdmo_status
+mr_dereg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
+{
+	const uint64_t key = rte_le_to_cpu_64(command->mr->rkey);
+	struct rdmo_region_entry *entry = region_find(session, key);
+
 	if (entry == NULL)
 		return RDMO_STATUS_KEY;
 	region_end(house, session, entry);
 	session->out_count = rdmo_done_write(session->out, RDMO_CMD_MR_DEREG, command->tag, key);
+	return RDMO_STATUS_OK;
+}
+
+/* Who has the tail of a queue. Nobody yet: then the first lane, from now on. */
+static struct rdmo_lane *
+tail_lane(const struct rdmo_house *house, struct rdmo_region *region)
+{
+	unsigned int owner = 0;
+
+	if (region->remote != NULL)
+		return region->remote->lane;
+	atomic_compare_exchange_strong(&region->owner, &owner, 1);
+	return &house->crew->lanes[owner == 0 ? 0 : owner - 1];
+}
+
+static enum rdmo_status
+tail_hold(struct rdmo_house *house, struct rdmo_session *session,
+	  const struct rdmo_command *command)
+{
+	const uint64_t key = rte_le_to_cpu_64(command->tail_hold->rkey);
+	struct rdmo_region_entry *entry = region_find(session, key);
+
+	if (entry == NULL)
+		return RDMO_STATUS_KEY;
+	if (entry->region.is_log || entry->region.is_shared)
+		return RDMO_STATUS_NOTSUP;
+	rdmo_crew_ask_lane(house->crew, tail_lane(house, &entry->region),
+			   command->tail_hold->is_held != 0 ? RDMO_TASK_HOLD_TAIL
+							    : RDMO_TASK_FREE_TAIL,
+			   &entry->region);
+	session->out_count = rdmo_done_write(session->out, RDMO_CMD_TAIL, command->tag, key);
 	return RDMO_STATUS_OK;
 }
 
@@ -431,6 +472,7 @@ peer_begin(struct rdmo_peer *peer, const struct rdmo_session *target, uint64_t r
 	rdmo_flow_begin(&peer->flow, target->id, target->client, rq_id);
 	peer->flow.producer = rte_le_to_cpu_32(hello->producer);
 	peer->flow.replayed = rte_le_to_cpu_64(hello->next_seq);
+	peer->flow.may_wait = peer->home->attr.wait_cycles > 0;
 	peer->granted = peer->told = peer->home->attr.credits;
 	peer->may_send = rte_le_to_cpu_32(command->addr->credits);
 	peer->turn = target->remote != NULL ? &target->remote->active : &peer->home->active;
@@ -497,6 +539,7 @@ execute(struct rdmo_house *house, struct rdmo_session *session, const struct rdm
 	case RDMO_CMD_RQ_CREATE: return rq_create(house, session, command);
 	case RDMO_CMD_RQ_DESTROY: return rq_destroy(house, session, command);
 	case RDMO_CMD_MR_REG: return mr_reg(house, session, command);
+	case RDMO_CMD_TAIL: return tail_hold(house, session, command);
 	default: return mr_dereg(house, session, command);
 	}
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <rte_common.h>
+
 #include "tail.h"
 
 bool
@@ -19,8 +21,9 @@ rdmo_tail_publish(struct rdmo_tail *tail, rte_le64_t *word)
 	const struct rdmo_tail_move move = rdmo_tail_move(tail);
 	rte_le64_t found = rte_cpu_to_le_64(move.compare);
 
+	/* Release for who loads the tail; and before whether a log's reader sleeps is looked at: rdmo_region_must_wake(). */
 	__atomic_compare_exchange_n(word, &found, rte_cpu_to_le_64(move.swap), false,
-				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+				    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 	return rdmo_tail_moved(tail, &move, rte_le_to_cpu_64(found));
 }
 
@@ -63,21 +66,36 @@ rdmo_queue_return(struct rdmo_queue *queue, uint64_t address)
 	queue->tail.reserved = address;
 }
 
+/* How many of so many bytes each fit behind a tail that has room for one: `n` at most. */
+static uint32_t
+queue_fits(const struct rdmo_queue *queue, uint64_t tail, uint64_t bytes, uint32_t n)
+{
+	const uint64_t room = queue->end - tail;
+
+	if (bytes <= UINT32_MAX && n * bytes <= room)
+		return n;
+	return (uint32_t)RTE_MIN(room / bytes, n);
+}
+
 enum rdmo_status
-rdmo_queue_share(const struct rdmo_queue *queue, rte_le64_t *word, uint64_t bytes,
+rdmo_queue_share(const struct rdmo_queue *queue, rte_le64_t *word, uint64_t bytes, uint32_t *n,
 		 uint64_t *address)
 {
 	rte_le64_t found = __atomic_load_n(word, __ATOMIC_RELAXED);
 	enum rdmo_status status;
+	uint32_t count;
 
 	do {
 		*address = rte_le_to_cpu_64(found);
 		status = queue_room(queue, *address, bytes);
 		if (status != RDMO_STATUS_OK)
 			return status;
+		count = queue_fits(queue, *address, bytes, *n);
 		/* Of the payload the tail says nothing here, so it orders nothing. */
-	} while (!__atomic_compare_exchange_n(word, &found, rte_cpu_to_le_64(*address + bytes),
-					      true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(word, &found,
+					      rte_cpu_to_le_64(*address + count * bytes), true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	*n = count;
 	return RDMO_STATUS_OK;
 }
 

@@ -88,10 +88,15 @@ void rdmo_queue_return(struct rdmo_queue *queue, uint64_t address);
 
 /*
  * Reserve in a queue whose tail others move as well, in memory of this process: one compare-and-swap for a run of appends, never
- * past the end. It is ahead of the payloads. Threads: any. Returns as rdmo_queue_reserve(), which `queue` is not used for.
+ * past the end. It is ahead of the payloads. Threads: any.
+ *
+ * @param bytes   of each append, 0 and more
+ * @param n       set to how many there are of them: as given, or as many as fit, one at least if it is OK
+ * @param address set, if it is OK: of the first one
+ * @return as rdmo_queue_reserve(), which `queue` is not used for
  */
 enum rdmo_status rdmo_queue_share(const struct rdmo_queue *queue, rte_le64_t *word, uint64_t bytes,
-				  uint64_t *address);
+				  uint32_t *n, uint64_t *address);
 
 /* ---- A log's ring: its tail is a position, and follows the head round and round ---- */
 

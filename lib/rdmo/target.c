@@ -21,6 +21,7 @@
 #include "log.h"
 #include "rdmo.h"
 #include "socket.h"
+#include "target.h"
 #include "ticket.h"
 #include "worker.h"
 
@@ -286,7 +287,7 @@ access_of(uint32_t rights)
 	return access;
 }
 
-/* Offer it to the worker, which knows it by `rkey` if it is in another process. */
+/* Offer it to the worker, which knows it by `rkey` if it is in another process, and else wakes a log's reader by that. */
 static int
 mr_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint32_t rkey, uint64_t *key)
 {
@@ -330,14 +331,21 @@ remote_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint6
 }
 
 int
-rdmo_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint64_t *key)
+rdmo_target_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint32_t bell,
+		  uint64_t *key)
 {
 	if (target == NULL || attr == NULL || attr->addr == NULL || key == NULL ||
 	    attr->length == 0 || attr->length > UINT64_MAX - (uintptr_t)attr->addr ||
 	    attr->rights == 0 || (attr->rights & ~(uint32_t)RDMO_RIGHTS_ALL) != 0)
 		return -EINVAL;
 	return target->pd != NULL ? remote_mr_reg(target, attr, key)
-				  : mr_offer(target, attr, 0, key);
+				  : mr_offer(target, attr, bell, key);
+}
+
+int
+rdmo_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint64_t *key)
+{
+	return rdmo_target_offer(target, attr, 0, key);
 }
 
 /* The device forgets what the worker has let go of. */
@@ -368,6 +376,32 @@ rdmo_mr_dereg(struct rdmo_target *target, uint64_t key)
 	if (rc == 0)
 		remote_mr_dereg(target, key);
 	return rc;
+}
+
+/* ---- Tails ---- */
+
+static int
+tail_hold(struct rdmo_target *target, uint64_t key, bool is_held)
+{
+	struct rdmo_notification notification;
+
+	return ask(target, rdmo_tail_hold_write(target->cmd, ++target->tag, key, is_held),
+		   &notification);
+}
+
+int
+rdmo_tail_set(struct rdmo_target *target, uint64_t key, rte_le64_t *tail, uint64_t value)
+{
+	int rc;
+
+	if (target == NULL || tail == NULL || (uintptr_t)tail % sizeof(*tail) != 0)
+		return -EINVAL;
+	rc = tail_hold(target, key, true);
+	if (rc != 0)
+		return rc;
+	/* The worker has no atomic under way that this could lose, or be lost by. Partner: who reads what the queue has. */
+	__atomic_store_n(tail, rte_cpu_to_le_64(value), __ATOMIC_RELEASE);
+	return tail_hold(target, key, false);
 }
 
 /* ---- Tickets ---- */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A log as its target has it: made, offered to initiators, read where it lies, released. */
+/* A log as its target has it: made, offered to initiators, read where it lies, released; and its reader, who sleeps. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_malloc.h>
 
 #include "log.h"
 #include "rdmo.h"
 #include "record.h"
+#include "target.h"
 
 struct rdmo_log {
 	struct rdmo_target *target;
@@ -17,6 +20,7 @@ struct rdmo_log {
 	uint64_t key;
 	struct rdmo_log_view view;
 	uint64_t next; /* to be read */
+	int fd; /* an eventfd: the worker has appended something since the reader went to sleep */
 };
 
 /* A log that is there is taken up. */
@@ -37,6 +41,8 @@ log_format(void *memory, const struct rdmo_log_attr *attr)
 static void
 log_free(struct rdmo_log *log)
 {
+	if (log->fd >= 0)
+		close(log->fd);
 	rte_free(log->own);
 	free(log);
 }
@@ -58,9 +64,12 @@ log_open(struct rdmo_log *log, const struct rdmo_log_attr *attr)
 		region.addr = log->own = rte_zmalloc("rdmo_log", bytes, 4096);
 	if (region.addr == NULL)
 		return -ENOMEM;
+	log->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (log->fd < 0)
+		return -errno;
 	rc = log_format(region.addr, attr);
 	if (rc == 0)
-		rc = rdmo_mr_reg(log->target, &region, &log->key);
+		rc = rdmo_target_offer(log->target, &region, (uint32_t)log->fd + 1, &log->key);
 	log->header = region.addr;
 	log->view.ring = (uint8_t *)region.addr + rdmo_log_ring_offset(attr->producers);
 	log->view.capacity = attr->capacity;
@@ -82,6 +91,7 @@ rdmo_log_create(struct rdmo_target *target, const struct rdmo_log_attr *attr, st
 	if (made == NULL)
 		return -ENOMEM;
 	made->target = target;
+	made->fd = -1;
 	rc = log_open(made, attr);
 	if (rc != 0) {
 		log_free(made);
@@ -157,4 +167,28 @@ rdmo_log_release(struct rdmo_log *log, uint64_t next)
 	if (log->next < next)
 		log->next = next;
 	return 0;
+}
+
+int
+rdmo_log_fd(const struct rdmo_log *log)
+{
+	return log == NULL ? -EINVAL : log->fd;
+}
+
+int
+rdmo_log_arm(struct rdmo_log *log)
+{
+	uint64_t woken;
+
+	if (log == NULL)
+		return -EINVAL;
+	/* What woke the reader before. */
+	if (read(log->fd, &woken, sizeof(woken)) < 0 && errno != EAGAIN && errno != EINTR)
+		return -errno;
+	/* Partner: rdmo_region_must_wake(), behind the tail that was moved. One of both sees what the other has stored. */
+	__atomic_store_n(&log->header->is_asleep, RTE_LE32(1), __ATOMIC_SEQ_CST);
+	if (rte_le_to_cpu_64(__atomic_load_n(&log->header->tail, __ATOMIC_SEQ_CST)) == log->next)
+		return 0;
+	__atomic_store_n(&log->header->is_asleep, 0, __ATOMIC_RELAXED);
+	return 1;
 }

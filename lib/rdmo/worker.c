@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
+
 #include <rdmapmd.h>
 
 #include "end.h"
@@ -16,6 +18,7 @@
 #define RECEIVES_MAX 32768
 #define REGIONS_MAX  65536
 #define REMOTES_MAX  1024
+#define WAIT_MAX_US  10000000
 
 static int
 attr_check(const struct rdmo_worker_attr *attr, struct rdmo_lane_attr *lane)
@@ -25,11 +28,12 @@ attr_check(const struct rdmo_worker_attr *attr, struct rdmo_lane_attr *lane)
 		.credits = OR(attr->credits, 16),
 		.receive_bytes = OR(attr->receive_bytes, 4096),
 		.max_regions = OR(attr->max_regions, 1024),
+		.wait_cycles = attr->wait_us * rte_get_timer_hz() / US_PER_S,
 	};
 	if (!rdmo_end_may_be(attr->gid_index, lane->credits, lane->receive_bytes) ||
 	    lane->receives < lane->credits || lane->receives > RECEIVES_MAX ||
 	    lane->max_regions > REGIONS_MAX || attr->lcores > RDMO_LCORES_MAX ||
-	    attr->remote_targets > REMOTES_MAX)
+	    attr->remote_targets > REMOTES_MAX || attr->wait_us > WAIT_MAX_US)
 		return -EINVAL;
 	return 0;
 }

@@ -262,6 +262,86 @@ test_connections_cross(void **state)
 	rdmo_disconnect(conns[1]);
 }
 
+#define SHARED (64u * 2000)
+
+/* Reserves as the target's own threads do, a place at a time, and marks it. */
+static uint32_t
+reserve_some(rte_le64_t *tail, uint8_t *queue, uint32_t n)
+{
+	rte_le64_t found = __atomic_load_n(tail, __ATOMIC_RELAXED);
+	uint32_t got = 0;
+
+	while (got < n && rte_le_to_cpu_64(found) + 8 <= (uintptr_t)queue + SHARED) {
+		const uint64_t at = rte_le_to_cpu_64(found);
+
+		if (!__atomic_compare_exchange_n(tail, &found, rte_cpu_to_le_64(at + 8), false,
+						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		memset((void *)(uintptr_t)at, 't', 8);
+		found = rte_cpu_to_le_64(at + 8);
+		got++;
+	}
+	return got;
+}
+
+/* Two lcores and the target's CPU fill one queue: each place is somebody's, and nothing is handed over. */
+static void
+test_a_shared_queue_is_everybodys(void **state)
+{
+	static rte_le64_t tail __attribute__((aligned(64)));
+	static uint8_t queue[SHARED];
+	struct rdmo_mr_attr attr = {
+		.addr = &tail,
+		.length = sizeof(tail),
+		.rights = RDMO_RIGHT_APPEND,
+	};
+	struct rdmo_conn *conns[2] = { world.conn, rdmo_conn_to(world.secret) };
+	uint64_t handed_over = world.worker->crew.lanes[FAR].stats.handed_over;
+	uint64_t ptr_key, data_key, count[3] = { 0 }, told[3] = { 0 };
+	struct rdmo_completion done[BURST];
+	struct rdmo_op ops[BURST];
+	bool is_full = false;
+
+	(void)state;
+	tail = rte_cpu_to_le_64((uintptr_t)queue);
+	memset(queue, 0, sizeof(queue));
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &ptr_key), 0);
+	attr.addr = queue;
+	attr.length = sizeof(queue);
+	attr.tail_mode = RDMO_TAIL_SHARED;
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &data_key), 0);
+	while (!is_full) {
+		for (uint32_t c = 0; c < 2; c++) {
+			for (uint32_t i = 0; i < BURST; i++) {
+				ops[i] = rdmo_append_of(i, c == 0 ? "ffffffff" : "nnnnnnnn", 8);
+				ops[i].append.ptr_addr = (uintptr_t)&tail;
+				ops[i].append.ptr_key = ptr_key;
+				ops[i].append.data_key = data_key;
+			}
+			rdmo_post_all(conns[c], ops, BURST);
+		}
+		told[2] += reserve_some(&tail, queue, BURST);
+		for (uint32_t c = 0; c < 2; c++) {
+			rdmo_wait(conns[c], done, BURST);
+			for (uint32_t i = 0; i < BURST; i++) {
+				is_full |= done[i].status == RDMO_STATUS_FULL;
+				if (done[i].status != RDMO_STATUS_OK)
+					continue;
+				told[c]++;
+				assert_memory_equal((void *)(uintptr_t)done[i].value,
+						    c == 0 ? "ffffffff" : "nnnnnnnn", 8);
+			}
+		}
+	}
+	assert_int_equal(rte_le_to_cpu_64(tail), (uintptr_t)queue + SHARED);
+	for (uint64_t at = 0; at < SHARED; at += 8)
+		count[queue[at] == 'f' ? 0 : queue[at] == 'n' ? 1 : 2]++;
+	assert_memory_equal(count, told, sizeof(told));
+	assert_true(told[0] > 0 && told[1] > 0 && told[2] > 0);
+	assert_int_equal(world.worker->crew.lanes[FAR].stats.handed_over, handed_over);
+	rdmo_disconnect(conns[1]);
+}
+
 /* ---- What happens while a connection is away ---- */
 
 /* Nobody polls: an append waits in the mail of the queue's lcore. */
@@ -499,6 +579,7 @@ main(void)
 		TEST(test_operations_keep_their_order),
 		TEST(test_connections_of_two_lcores_append_to_one_queue),
 		TEST(test_connections_cross),
+		TEST(test_a_shared_queue_is_everybodys),
 		TEST(test_a_connection_ends_while_it_is_away),
 		TEST(test_memory_is_taken_back_while_a_connection_is_away),
 		TEST(test_a_target_goes_while_a_connection_is_away),

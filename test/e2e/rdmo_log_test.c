@@ -13,133 +13,30 @@
 #include <rte_common.h>
 
 #include "port.h"
-#include "rdmo_world.h"
+#include "rdmo_log_world.h"
 
-#define CAPACITY  (1u << 16)
-#define PRODUCERS 3u
-#define BURST	  32u
-
-static struct {
-	struct rdmo_log *log;
-	void *memory;
-	struct rdmo_log_info info;
-} the;
-
-/* ---- A world with a log ---- */
-
-static void
-log_start(uint64_t capacity)
-{
-	const struct rdmo_log_attr attr = {
-		.capacity = capacity,
-		.producers = PRODUCERS,
-		.memory = the.memory,
-	};
-
-	assert_int_equal(rdmo_log_create(world.target, &attr, &the.log), 0);
-	assert_int_equal(rdmo_log_query(the.log, &the.info), 0);
-}
-
-static int
-log_open(void **state)
-{
-	rdmo_world_open(state);
-	the.memory = aligned_alloc(64, rdmo_log_bytes(CAPACITY, PRODUCERS));
-	assert_non_null(the.memory);
-	memset(the.memory, 0, rdmo_log_bytes(CAPACITY, PRODUCERS));
-	log_start(CAPACITY);
-	return 0;
-}
-
-static int
-log_close(void **state)
-{
-	if (world.target != NULL)
-		rdmo_log_destroy(the.log);
-	the.log = NULL;
-	rdmo_world_close(state);
-	free(the.memory);
-	return 0;
-}
-
-static int
-try_to_connect(const uint8_t *secret, uint32_t producer, struct rdmo_conn **conn)
-{
-	const struct rdmo_connect_attr attr = {
-		.address = rdmo_worker_address(world.worker),
-		.secret = secret,
-		.timeout_ms = 60000,
-		.is_producer = true,
-		.producer = producer,
-	};
-
-	return rdmo_connect(world.pd[1], &attr, conn);
-}
-
-static struct rdmo_conn *
-producer_of(uint32_t producer)
-{
-	struct rdmo_conn *conn;
-
-	assert_int_equal(try_to_connect(world.secret, producer, &conn), 0);
-	return conn;
-}
-
-static struct rdmo_op
-record_of(uint64_t user_data, const void *payload, uint32_t length)
-{
-	return (struct rdmo_op){
-		.user_data = user_data,
-		.id = RDMO_ID,
-		.op_id = RDMO_OP_APPEND,
-		.length = length,
-		.append = { .ptr_addr = the.info.addr,
-			    .ptr_key = the.info.key,
-			    .data_key = the.info.key,
-			    .payload = payload },
-	};
-}
-
-/* The next record, of which there is one. */
-static struct rdmo_log_record
-read_one(void)
-{
-	struct rdmo_log_record record;
-
-	assert_int_equal(rdmo_log_read(the.log, &record, 1), 1);
-	return record;
-}
-
-static void
-expect_record(uint32_t producer, uint64_t seq, const char *payload)
-{
-	const struct rdmo_log_record record = read_one();
-
-	assert_int_equal(record.producer, producer);
-	assert_int_equal(record.seq, seq);
-	assert_int_equal(record.length, strlen(payload));
-	assert_memory_equal(record.payload, payload, record.length);
-}
+#define BURST 32u
 
 /* ---- Appends and the reader ---- */
 
 static void
 test_records_are_read_as_they_were_appended(void **state)
 {
-	struct rdmo_conn *conns[2] = { producer_of(2), producer_of(0) };
-	const struct rdmo_op first = record_of(1, "hello", 5), empty = record_of(2, "", 0);
-	const struct rdmo_op second = record_of(3, "world", 5);
+	struct rdmo_conn *conns[2] = { rdmo_producer_of(2), rdmo_producer_of(0) };
+	const struct rdmo_op first = rdmo_record_of(1, "hello", 5),
+			     empty = rdmo_record_of(2, "", 0);
+	const struct rdmo_op second = rdmo_record_of(3, "world", 5);
 	struct rdmo_log_record records[4];
 	struct rdmo_log_info info;
 
 	(void)state;
-	assert_int_equal(rdmo_log_read(the.log, records, 4), 0);
+	assert_int_equal(rdmo_log_read(rdmo_the.log, records, 4), 0);
 	rdmo_expect(conns[0], &first, RDMO_STATUS_OK, 0);
 	rdmo_expect(conns[1], &empty, RDMO_STATUS_OK, 64);
 	rdmo_expect(conns[0], &second, RDMO_STATUS_OK, 96);
 	/* Answered: so it is visible. */
-	assert_int_equal(rdmo_log_read(the.log, records, 4), 3);
-	assert_int_equal(rdmo_log_read(the.log, records + 3, 1), 0);
+	assert_int_equal(rdmo_log_read(rdmo_the.log, records, 4), 3);
+	assert_int_equal(rdmo_log_read(rdmo_the.log, records + 3, 1), 0);
 	assert_memory_equal(records[0].payload, "hello", 5);
 	assert_memory_equal(records[2].payload, "world", 5);
 	assert_int_equal(records[1].length, 0);
@@ -148,15 +45,16 @@ test_records_are_read_as_they_were_appended(void **state)
 		assert_int_equal(records[i].seq, i == 2 ? 2 : 1);
 		assert_int_equal(records[i].next, i == 2 ? 160 : records[i + 1].position);
 		/* Where they lie. */
-		assert_true((const uint8_t *)records[i].payload > (uint8_t *)the.memory);
+		assert_true((const uint8_t *)records[i].payload > (uint8_t *)rdmo_the.memory);
 		assert_true((const uint8_t *)records[i].payload <
-			    (uint8_t *)the.memory + rdmo_log_bytes(CAPACITY, PRODUCERS));
+			    (uint8_t *)rdmo_the.memory +
+				    rdmo_log_bytes(RDMO_CAPACITY, RDMO_PRODUCERS));
 	}
-	assert_int_equal(rdmo_log_release(the.log, records[1].next), 0);
-	assert_int_equal(rdmo_log_release(the.log, records[1].position), -EINVAL);
-	assert_int_equal(rdmo_log_release(the.log, records[2].next + 32), -EINVAL);
-	assert_int_equal(rdmo_log_release(the.log, records[2].next - 1), -EINVAL);
-	assert_int_equal(rdmo_log_query(the.log, &info), 0);
+	assert_int_equal(rdmo_log_release(rdmo_the.log, records[1].next), 0);
+	assert_int_equal(rdmo_log_release(rdmo_the.log, records[1].position), -EINVAL);
+	assert_int_equal(rdmo_log_release(rdmo_the.log, records[2].next + 32), -EINVAL);
+	assert_int_equal(rdmo_log_release(rdmo_the.log, records[2].next - 1), -EINVAL);
+	assert_int_equal(rdmo_log_query(rdmo_the.log, &info), 0);
 	assert_int_equal(info.head, 96);
 	assert_int_equal(info.tail, 160);
 	for (uint32_t i = 0; i < 2; i++)
@@ -166,11 +64,12 @@ test_records_are_read_as_they_were_appended(void **state)
 static void
 test_who_may_append(void **state)
 {
-	struct rdmo_conn *producer = producer_of(0), *stranger = producer_of(PRODUCERS), *conn;
-	struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_conn *producer = rdmo_producer_of(0),
+			 *stranger = rdmo_producer_of(RDMO_PRODUCERS), *conn;
+	struct rdmo_op op = rdmo_record_of(1, "hello", 5);
 	struct rdmo_scatter_iov iov = {
-		.addr = rte_cpu_to_le_64(the.info.addr),
-		.rkey = rte_cpu_to_le_64(the.info.key),
+		.addr = rte_cpu_to_le_64(rdmo_the.info.addr),
+		.rkey = rte_cpu_to_le_64(rdmo_the.info.key),
 		.len = RTE_LE32(8),
 	};
 	const void *const data[] = { "12345678" };
@@ -188,12 +87,12 @@ test_who_may_append(void **state)
 	op.scatter.iovs = &iov;
 	op.scatter.data = data;
 	rdmo_expect(producer, &op, RDMO_STATUS_RIGHTS, 0);
-	assert_int_equal(rdmo_log_query(the.log, &info), 0);
+	assert_int_equal(rdmo_log_query(rdmo_the.log, &info), 0);
 	assert_int_equal(info.tail, 0);
-	op = record_of(1, "hello", 5);
+	op = rdmo_record_of(1, "hello", 5);
 	rdmo_expect(producer, &op, RDMO_STATUS_OK, 0);
-	expect_record(0, 4, "hello");
-	assert_int_equal(try_to_connect(world.secret, RDMO_LOG_PRODUCERS_MAX, &conn), -EINVAL);
+	rdmo_expect_record(0, 4, "hello");
+	assert_int_equal(rdmo_producer_try(world.secret, RDMO_LOG_PRODUCERS_MAX, &conn), -EINVAL);
 	rdmo_disconnect(stranger);
 	rdmo_disconnect(producer);
 }
@@ -202,16 +101,16 @@ static void
 test_a_full_log_has_room_when_its_reader_releases(void **state)
 {
 	static uint8_t payload[2048 - 32];
-	struct rdmo_conn *conn = producer_of(1);
-	const struct rdmo_op op = record_of(1, payload, sizeof(payload));
+	struct rdmo_conn *conn = rdmo_producer_of(1);
+	const struct rdmo_op op = rdmo_record_of(1, payload, sizeof(payload));
 	uint64_t position = 0;
 
 	(void)state;
-	for (uint32_t i = 0; i < CAPACITY / 2048; i++, position += 2048)
+	for (uint32_t i = 0; i < RDMO_CAPACITY / 2048; i++, position += 2048)
 		rdmo_expect(conn, &op, RDMO_STATUS_OK, position);
 	for (uint32_t i = 0; i < 100; i++, position += 2048) {
 		rdmo_expect(conn, &op, RDMO_STATUS_FULL, 0);
-		assert_int_equal(rdmo_log_release(the.log, read_one().next), 0);
+		assert_int_equal(rdmo_log_release(rdmo_the.log, rdmo_read_one().next), 0);
 		rdmo_expect(conn, &op, RDMO_STATUS_OK, position);
 	}
 	rdmo_disconnect(conn);
@@ -220,25 +119,25 @@ test_a_full_log_has_room_when_its_reader_releases(void **state)
 static void
 test_a_damaged_record(void **state)
 {
-	struct rdmo_conn *conn = producer_of(1);
-	const struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_conn *conn = rdmo_producer_of(1);
+	const struct rdmo_op op = rdmo_record_of(1, "hello", 5);
 	struct rdmo_log_record records[4];
 	uint8_t *at;
 
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		rdmo_expect(conn, &op, RDMO_STATUS_OK, i * 64);
-	assert_int_equal(rdmo_log_read(the.log, records, 1), 1);
+	assert_int_equal(rdmo_log_read(rdmo_the.log, records, 1), 1);
 	at = (uint8_t *)(uintptr_t)records[0].payload;
 	at[64 + 4] ^= 1;
-	assert_int_equal(rdmo_log_read(the.log, records, 4), -EILSEQ);
+	assert_int_equal(rdmo_log_read(rdmo_the.log, records, 4), -EILSEQ);
 	assert_int_equal(records[0].position, 64);
 	assert_int_equal(records[0].next, 192);
-	assert_int_equal(rdmo_log_read(the.log, records, 4), -EILSEQ);
-	assert_int_equal(rdmo_log_release(the.log, records[0].next), 0);
-	assert_int_equal(rdmo_log_read(the.log, records, 4), 0);
+	assert_int_equal(rdmo_log_read(rdmo_the.log, records, 4), -EILSEQ);
+	assert_int_equal(rdmo_log_release(rdmo_the.log, records[0].next), 0);
+	assert_int_equal(rdmo_log_read(rdmo_the.log, records, 4), 0);
 	rdmo_expect(conn, &op, RDMO_STATUS_OK, 192);
-	expect_record(1, 4, "hello");
+	rdmo_expect_record(1, 4, "hello");
 	rdmo_disconnect(conn);
 }
 
@@ -246,7 +145,7 @@ test_a_damaged_record(void **state)
 
 #define RECORDS 34000u /* of each producer */
 
-static uint64_t *positions[PRODUCERS]; /* as answers have them, by number */
+static uint64_t *positions[RDMO_PRODUCERS]; /* as answers have them, by number */
 
 static uint32_t
 length_of(uint32_t producer, uint64_t seq)
@@ -268,13 +167,13 @@ post_some(struct rdmo_conn *conn, uint32_t producer, uint64_t seen)
 	struct rdmo_op ops[BURST];
 	uint32_t n = 0;
 
-	if (rdmo_conn_seq(conn) - seen > CAPACITY / PRODUCERS / 96 - BURST - 1)
+	if (rdmo_conn_seq(conn) - seen > RDMO_CAPACITY / RDMO_PRODUCERS / 96 - BURST - 1)
 		return;
 	for (; n < BURST && rdmo_conn_seq(conn) + n <= RECORDS; n++) {
 		const uint64_t seq = rdmo_conn_seq(conn) + n;
 
 		memset(payloads[n], byte_of(producer, seq), sizeof(payloads[n]));
-		ops[n] = record_of(seq, payloads[n], length_of(producer, seq));
+		ops[n] = rdmo_record_of(seq, payloads[n], length_of(producer, seq));
 	}
 	rdmo_post(conn, ops, n);
 }
@@ -299,14 +198,14 @@ static uint32_t
 read_some(uint64_t *seen, uint64_t *found_at)
 {
 	struct rdmo_log_record records[BURST];
-	const int n = rdmo_log_read(the.log, records, BURST);
+	const int n = rdmo_log_read(rdmo_the.log, records, BURST);
 
 	assert_in_range(n, 0, BURST);
 	for (int i = 0; i < n; i++) {
 		const struct rdmo_log_record *r = &records[i];
 		const uint8_t *payload = r->payload;
 
-		assert_true(r->producer < PRODUCERS);
+		assert_true(r->producer < RDMO_PRODUCERS);
 		assert_int_equal(r->seq, ++seen[r->producer]);
 		assert_int_equal(r->length, length_of(r->producer, r->seq));
 		for (uint32_t k = 0; k < r->length; k++)
@@ -316,16 +215,16 @@ read_some(uint64_t *seen, uint64_t *found_at)
 		found_at[(uint64_t)r->producer * (RECORDS + 1) + r->seq] = r->position;
 	}
 	if (n > 0)
-		assert_int_equal(rdmo_log_release(the.log, records[n - 1].next), 0);
+		assert_int_equal(rdmo_log_release(rdmo_the.log, records[n - 1].next), 0);
 	return (uint32_t)n;
 }
 
 static void
 positions_open(uint64_t **found_at)
 {
-	*found_at = calloc(PRODUCERS * (RECORDS + 1), sizeof(**found_at));
+	*found_at = calloc(RDMO_PRODUCERS * (RECORDS + 1), sizeof(**found_at));
 	assert_non_null(*found_at);
-	for (uint32_t p = 0; p < PRODUCERS; p++) {
+	for (uint32_t p = 0; p < RDMO_PRODUCERS; p++) {
 		positions[p] = calloc(RECORDS + 1, sizeof(*positions[p]));
 		assert_non_null(positions[p]);
 	}
@@ -335,7 +234,7 @@ positions_open(uint64_t **found_at)
 static void
 positions_close(uint64_t *found_at)
 {
-	for (uint32_t p = 0; p < PRODUCERS; p++) {
+	for (uint32_t p = 0; p < RDMO_PRODUCERS; p++) {
 		assert_memory_equal(positions[p] + 1, found_at + p * (RECORDS + 1) + 1,
 				    RECORDS * sizeof(*found_at));
 		free(positions[p]);
@@ -346,21 +245,22 @@ positions_close(uint64_t *found_at)
 static void
 test_three_producers(void **state)
 {
-	uint64_t answered[PRODUCERS] = { 0 }, seen[PRODUCERS] = { 0 }, *found_at, read = 0;
-	struct rdmo_conn *conns[PRODUCERS];
+	uint64_t answered[RDMO_PRODUCERS] = { 0 }, seen[RDMO_PRODUCERS] = { 0 }, *found_at,
+		 read = 0;
+	struct rdmo_conn *conns[RDMO_PRODUCERS];
 
 	(void)state;
 	positions_open(&found_at);
-	for (uint32_t p = 0; p < PRODUCERS; p++)
-		conns[p] = producer_of(p);
-	while (read < PRODUCERS * RECORDS || answered[0] + answered[1] + answered[2] < read) {
-		for (uint32_t p = 0; p < PRODUCERS; p++) {
+	for (uint32_t p = 0; p < RDMO_PRODUCERS; p++)
+		conns[p] = rdmo_producer_of(p);
+	while (read < RDMO_PRODUCERS * RECORDS || answered[0] + answered[1] + answered[2] < read) {
+		for (uint32_t p = 0; p < RDMO_PRODUCERS; p++) {
 			post_some(conns[p], p, seen[p]);
 			answered[p] = poll_some(conns[p], p, answered[p]);
 		}
 		read += read_some(seen, found_at);
 	}
-	for (uint32_t p = 0; p < PRODUCERS; p++)
+	for (uint32_t p = 0; p < RDMO_PRODUCERS; p++)
 		rdmo_disconnect(conns[p]);
 	assert_int_equal(read_some(seen, found_at), 0);
 	positions_close(found_at);
@@ -371,7 +271,7 @@ test_three_producers(void **state)
 static void
 wait_for_the_end(struct rdmo_conn *conn)
 {
-	const struct rdmo_op op = record_of(1, "never", 5);
+	const struct rdmo_op op = rdmo_record_of(1, "never", 5);
 	struct rdmo_completion done;
 
 	while (rdmo_post(conn, &op, 1) == 1 || rdmo_conn_error(conn) == -EAGAIN) {
@@ -384,14 +284,14 @@ wait_for_the_end(struct rdmo_conn *conn)
 static void
 test_an_older_connection_of_a_producer_ends(void **state)
 {
-	struct rdmo_conn *older = producer_of(0), *other = producer_of(1), *newer, *none;
-	const struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_conn *older = rdmo_producer_of(0), *other = rdmo_producer_of(1), *newer, *none;
+	const struct rdmo_op op = rdmo_record_of(1, "hello", 5);
 	uint8_t secret[RDMO_SECRET_BYTES];
 	uint64_t rq_id;
 
 	(void)state;
 	rdmo_expect(older, &op, RDMO_STATUS_OK, 0);
-	newer = producer_of(0);
+	newer = rdmo_producer_of(0);
 	rdmo_wait_connections(3); /* with the one that is none */
 	rdmo_expect(newer, &op, RDMO_STATUS_OK, 64);
 	rdmo_expect(other, &op, RDMO_STATUS_OK, 128);
@@ -399,20 +299,20 @@ test_an_older_connection_of_a_producer_ends(void **state)
 	rdmo_disconnect(older);
 	/* Not by another secret. */
 	assert_int_equal(rdmo_rq_create(world.target, secret, &rq_id), 0);
-	assert_int_equal(try_to_connect(secret, 0, &none), -EBUSY);
+	assert_int_equal(rdmo_producer_try(secret, 0, &none), -EBUSY);
 	rdmo_expect(newer, &op, RDMO_STATUS_OK, 192);
 	rdmo_disconnect(newer);
 	rdmo_disconnect(other);
 	rdmo_wait_connections(1);
-	assert_int_equal(try_to_connect(secret, 0, &newer), 0);
+	assert_int_equal(rdmo_producer_try(secret, 0, &newer), 0);
 	rdmo_disconnect(newer);
 }
 
 static void
 test_a_producer_that_comes_again_learns_its_next_number(void **state)
 {
-	struct rdmo_conn *conn = producer_of(0);
-	const struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_conn *conn = rdmo_producer_of(0);
+	const struct rdmo_op op = rdmo_record_of(1, "hello", 5);
 
 	(void)state;
 	assert_int_equal(rdmo_conn_seq(conn), 1);
@@ -420,15 +320,15 @@ test_a_producer_that_comes_again_learns_its_next_number(void **state)
 		rdmo_expect(conn, &op, RDMO_STATUS_OK, i * 64);
 	assert_int_equal(rdmo_conn_seq(conn), 6);
 	rdmo_disconnect(conn);
-	conn = producer_of(1);
+	conn = rdmo_producer_of(1);
 	assert_int_equal(rdmo_conn_seq(conn), 1);
 	rdmo_disconnect(conn);
-	conn = producer_of(0);
+	conn = rdmo_producer_of(0);
 	assert_int_equal(rdmo_conn_seq(conn), 6);
 	rdmo_expect(conn, &op, RDMO_STATUS_OK, 320);
 	rdmo_disconnect(conn);
 	for (uint32_t i = 1; i <= 6; i++)
-		expect_record(0, i, "hello");
+		rdmo_expect_record(0, i, "hello");
 }
 
 /* ---- The log's memory ---- */
@@ -436,14 +336,14 @@ test_a_producer_that_comes_again_learns_its_next_number(void **state)
 static void
 test_a_log_is_taken_up(void **state)
 {
-	struct rdmo_conn *conn = producer_of(0);
-	const struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_conn *conn = rdmo_producer_of(0);
+	const struct rdmo_op op = rdmo_record_of(1, "hello", 5);
 	struct rdmo_log_attr attr = {
-		.capacity = CAPACITY,
-		.producers = PRODUCERS,
-		.memory = the.memory,
+		.capacity = RDMO_CAPACITY,
+		.producers = RDMO_PRODUCERS,
+		.memory = rdmo_the.memory,
 	};
-	const struct rdmo_log_info was = the.info;
+	const struct rdmo_log_info was = rdmo_the.info;
 	struct rdmo_log *other;
 
 	(void)state;
@@ -451,44 +351,44 @@ test_a_log_is_taken_up(void **state)
 	assert_int_equal(rdmo_log_create(world.target, &attr, &other), -EBUSY);
 	rdmo_expect(conn, &op, RDMO_STATUS_OK, 0);
 	rdmo_expect(conn, &op, RDMO_STATUS_OK, 64);
-	assert_int_equal(rdmo_log_release(the.log, read_one().next), 0);
-	rdmo_log_destroy(the.log);
+	assert_int_equal(rdmo_log_release(rdmo_the.log, rdmo_read_one().next), 0);
+	rdmo_log_destroy(rdmo_the.log);
 	rdmo_expect(conn, &op, RDMO_STATUS_KEY, 0);
 	attr.capacity *= 2;
 	assert_int_equal(rdmo_log_create(world.target, &attr, &other), -EEXIST);
-	log_start(CAPACITY);
-	assert_int_equal(the.info.key, was.key);
-	assert_int_equal(the.info.epoch, 2);
-	assert_int_equal(the.info.head, 64);
-	assert_int_equal(the.info.tail, 128);
+	rdmo_log_start(RDMO_CAPACITY);
+	assert_int_equal(rdmo_the.info.key, was.key);
+	assert_int_equal(rdmo_the.info.epoch, 2);
+	assert_int_equal(rdmo_the.info.head, 64);
+	assert_int_equal(rdmo_the.info.tail, 128);
 	rdmo_expect(conn, &op, RDMO_STATUS_OK, 128);
-	expect_record(0, 2, "hello");
-	expect_record(0, 4, "hello");
+	rdmo_expect_record(0, 2, "hello");
+	rdmo_expect_record(0, 4, "hello");
 	rdmo_disconnect(conn);
 }
 
 static void
 test_a_log_in_memory_of_its_own(void **state)
 {
-	struct rdmo_conn *conn = producer_of(0);
+	struct rdmo_conn *conn = rdmo_producer_of(0);
 	const struct rdmo_log_attr wrong[] = {
 		{ .capacity = 4096 },
 		{ .producers = 1 },
 		{ .capacity = 4097, .producers = 1 },
-		{ .capacity = 4096, .producers = 1, .memory = (uint8_t *)the.memory + 32 },
+		{ .capacity = 4096, .producers = 1, .memory = (uint8_t *)rdmo_the.memory + 32 },
 	};
 	struct rdmo_op op;
 
 	(void)state;
-	rdmo_log_destroy(the.log);
+	rdmo_log_destroy(rdmo_the.log);
 	for (uint32_t i = 0; i < RTE_DIM(wrong); i++)
-		assert_int_equal(rdmo_log_create(world.target, &wrong[i], &the.log), -EINVAL);
-	free(the.memory);
-	the.memory = NULL;
-	log_start(4096);
-	op = record_of(1, "hello", 5);
+		assert_int_equal(rdmo_log_create(world.target, &wrong[i], &rdmo_the.log), -EINVAL);
+	free(rdmo_the.memory);
+	rdmo_the.memory = NULL;
+	rdmo_log_start(4096);
+	op = rdmo_record_of(1, "hello", 5);
 	rdmo_expect(conn, &op, RDMO_STATUS_OK, 0);
-	expect_record(0, 1, "hello");
+	rdmo_expect_record(0, 1, "hello");
 	rdmo_disconnect(conn);
 }
 
@@ -501,7 +401,7 @@ wait_for_tail(uint64_t position)
 
 	do {
 		usleep(100);
-		assert_int_equal(rdmo_log_query(the.log, &info), 0);
+		assert_int_equal(rdmo_log_query(rdmo_the.log, &info), 0);
 	} while (info.tail < position);
 }
 
@@ -509,13 +409,13 @@ wait_for_tail(uint64_t position)
 static void
 test_answers_that_were_lost(void **state)
 {
-	struct rdmo_conn *conn = producer_of(1);
+	struct rdmo_conn *conn = rdmo_producer_of(1);
 	struct rdmo_completion done[BURST + 1];
 	struct rdmo_op ops[BURST];
 
 	(void)state;
 	for (uint32_t i = 0; i < BURST; i++)
-		ops[i] = record_of(i, "hello", 5);
+		ops[i] = rdmo_record_of(i, "hello", 5);
 	rdmo_expect(conn, &ops[0], RDMO_STATUS_OK, 0);
 	rdmo_post_all(conn, ops, BURST);
 	wait_for_tail(64 * (BURST + 1));
@@ -530,7 +430,7 @@ test_answers_that_were_lost(void **state)
 	}
 	rdmo_expect(conn, &ops[0], RDMO_STATUS_OK, 64 * (BURST + 1));
 	for (uint32_t i = 0; i < BURST + 2; i++)
-		expect_record(1, i + 1, "hello");
+		rdmo_expect_record(1, i + 1, "hello");
 	assert_int_equal(rdmo_poll(conn, done, 1), 0);
 	rdmo_disconnect(conn);
 }
@@ -539,13 +439,13 @@ test_answers_that_were_lost(void **state)
 static void
 test_a_message_that_is_answered_in_part(void **state)
 {
-	struct rdmo_conn *conn = producer_of(1);
+	struct rdmo_conn *conn = rdmo_producer_of(1);
 	struct rdmo_completion done[BURST];
 	struct rdmo_op ops[BURST];
 
 	(void)state;
 	for (uint32_t i = 0; i < BURST; i++)
-		ops[i] = record_of(i, "hello", 5);
+		ops[i] = rdmo_record_of(i, "hello", 5);
 	rdmo_post_all(conn, ops, BURST);
 	rdmo_wait(conn, done, 10);
 	assert_int_equal(rdmo_reconnect(conn, NULL), 0);
@@ -553,7 +453,7 @@ test_a_message_that_is_answered_in_part(void **state)
 	for (uint32_t i = 0; i < BURST; i++) {
 		assert_int_equal(done[i].user_data, i);
 		assert_int_equal(done[i].value, 64 * i);
-		expect_record(1, i + 1, "hello");
+		rdmo_expect_record(1, i + 1, "hello");
 	}
 	wait_for_tail(64 * BURST);
 	assert_int_equal(rdmo_poll(conn, done, 1), 0);
@@ -564,12 +464,12 @@ test_a_message_that_is_answered_in_part(void **state)
 static void
 test_others_than_records_end_with_unknown(void **state)
 {
-	struct rdmo_conn *conn = producer_of(1);
+	struct rdmo_conn *conn = rdmo_producer_of(1);
 	const struct rdmo_op ops[] = {
 		rdmo_append_of(1, "queue", 5),
-		record_of(2, "hello", 5),
+		rdmo_record_of(2, "hello", 5),
 		rdmo_flush_of(3, 0),
-		record_of(4, "world", 5),
+		rdmo_record_of(4, "world", 5),
 	};
 	struct rdmo_completion done[RTE_DIM(ops)];
 
@@ -592,9 +492,9 @@ test_others_than_records_end_with_unknown(void **state)
 static void
 test_silent_records_are_done_once(void **state)
 {
-	struct rdmo_conn *conn = producer_of(1);
-	struct rdmo_op ops[4] = { record_of(1, "one", 3), record_of(2, "two", 3),
-				  record_of(3, "three", 5), record_of(4, "four", 4) };
+	struct rdmo_conn *conn = rdmo_producer_of(1);
+	struct rdmo_op ops[4] = { rdmo_record_of(1, "one", 3), rdmo_record_of(2, "two", 3),
+				  rdmo_record_of(3, "three", 5), rdmo_record_of(4, "four", 4) };
 	struct rdmo_completion done;
 
 	(void)state;
@@ -607,10 +507,10 @@ test_silent_records_are_done_once(void **state)
 	rdmo_wait(conn, &done, 1);
 	assert_int_equal(done.user_data, 4);
 	assert_int_equal(done.value, 192);
-	expect_record(1, 1, "one");
-	expect_record(1, 2, "two");
-	expect_record(1, 3, "three");
-	expect_record(1, 4, "four");
+	rdmo_expect_record(1, 1, "one");
+	rdmo_expect_record(1, 2, "two");
+	rdmo_expect_record(1, 3, "three");
+	rdmo_expect_record(1, 4, "four");
 	rdmo_disconnect(conn);
 }
 
@@ -648,8 +548,8 @@ wait_until_over(struct rdmo_conn *conn)
 static void
 test_who_is_not_let_in_may_try_again(void **state)
 {
-	struct rdmo_conn *conn = producer_of(1);
-	const struct rdmo_op op = record_of(1, "hello", 5);
+	struct rdmo_conn *conn = rdmo_producer_of(1);
+	const struct rdmo_op op = rdmo_record_of(1, "hello", 5);
 	struct rdmo_completion done;
 
 	(void)state;
@@ -666,7 +566,7 @@ test_who_is_not_let_in_may_try_again(void **state)
 	assert_int_equal(rdmo_reconnect(conn, rdmo_worker_address(world.worker)), 0);
 	rdmo_wait(conn, &done, 1);
 	assert_int_equal(done.status, RDMO_STATUS_OK);
-	expect_record(1, 1, "hello");
+	rdmo_expect_record(1, 1, "hello");
 	rdmo_disconnect(conn);
 }
 
@@ -677,12 +577,12 @@ worker_again(void)
 	static const struct rdmo_worker_attr plain = { .receives = 64, .max_regions = 16 };
 
 	assert_int_equal(rdmo_rq_destroy(world.target, world.rq_id), 0);
-	rdmo_log_destroy(the.log);
+	rdmo_log_destroy(rdmo_the.log);
 	rdmo_target_close(world.target);
 	rdmo_worker_end();
 	rdmo_worker_start(&plain);
 	assert_int_equal(rdmo_target_open(world.worker, RDMO_ID, &world.target), 0);
-	log_start(CAPACITY);
+	rdmo_log_start(RDMO_CAPACITY);
 	assert_int_equal(rdmo_rq_restore(world.target, world.secret, &world.rq_id), 0);
 }
 
@@ -690,20 +590,22 @@ worker_again(void)
 static void
 many_ends(uint32_t workers)
 {
-	uint64_t answered[PRODUCERS] = { 0 }, seen[PRODUCERS] = { 0 }, *found_at, random = 42;
-	struct rdmo_conn *conns[PRODUCERS];
+	uint64_t answered[RDMO_PRODUCERS] = { 0 }, seen[RDMO_PRODUCERS] = { 0 }, *found_at,
+		 random = 42;
+	struct rdmo_conn *conns[RDMO_PRODUCERS];
 	uint32_t read = 0, again = 0;
 
 	positions_open(&found_at);
-	for (uint32_t p = 0; p < PRODUCERS; p++)
-		conns[p] = producer_of(p);
-	for (uint32_t i = 0; answered[0] + answered[1] + answered[2] < PRODUCERS * RECORDS; i++) {
-		const uint32_t p = i % PRODUCERS;
+	for (uint32_t p = 0; p < RDMO_PRODUCERS; p++)
+		conns[p] = rdmo_producer_of(p);
+	for (uint32_t i = 0; answered[0] + answered[1] + answered[2] < RDMO_PRODUCERS * RECORDS;
+	     i++) {
+		const uint32_t p = i % RDMO_PRODUCERS;
 
 		post_some(conns[p], p, seen[p]);
 		if (workers > 0 && i % 500 == 499 && again < workers) {
 			worker_again();
-			for (uint32_t k = 0; k < PRODUCERS; k++)
+			for (uint32_t k = 0; k < RDMO_PRODUCERS; k++)
 				assert_int_equal(
 					rdmo_reconnect(conns[k], rdmo_worker_address(world.worker)),
 					0);
@@ -715,13 +617,13 @@ many_ends(uint32_t workers)
 		answered[p] = poll_some(conns[p], p, answered[p]);
 		read += read_some(seen, found_at);
 	}
-	while (read < PRODUCERS * RECORDS)
+	while (read < RDMO_PRODUCERS * RECORDS)
 		read += read_some(seen, found_at);
 	assert_int_equal(read_some(seen, found_at), 0);
 	assert_true(again > workers / 2);
 	if (workers > 0)
-		assert_int_equal(the.info.epoch, again + 1);
-	for (uint32_t p = 0; p < PRODUCERS; p++)
+		assert_int_equal(rdmo_the.info.epoch, again + 1);
+	for (uint32_t p = 0; p < RDMO_PRODUCERS; p++)
 		rdmo_disconnect(conns[p]);
 	positions_close(found_at);
 }
@@ -744,7 +646,7 @@ test_workers_come_and_go(void **state)
 	many_ends(5);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, log_open, log_close)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rdmo_log_world_open, rdmo_log_world_close)
 
 /* Arguments: as rdmo_test.c's. */
 int

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -322,6 +323,60 @@ test_a_tail_that_the_target_moves(void **state)
 	world.data_key = op.append.data_key;
 }
 
+/* One that has stopped, and one that goes back to its beginning, with the key that initiators have; between two rounds of others. */
+static void
+test_a_tail_is_set(void **state)
+{
+	const struct rdmo_op op = rdmo_append_of(1, "abc", 3);
+	const struct rdmo_mr_attr attr = {
+		.addr = world.area,
+		.length = 64,
+		.rights = RDMO_RIGHT_APPEND,
+		.tail_mode = RDMO_TAIL_SHARED,
+	};
+	struct rdmo_completion done;
+	uint64_t key, ok = 0, posted = 0, seen = 0;
+
+	(void)state;
+	assert_int_equal(rdmo_tail_set(world.target, 12345, &world.tail, queue_at(0)), -ENOENT);
+	assert_int_equal(rdmo_tail_set(world.target, world.data_key, NULL, queue_at(0)), -EINVAL);
+	/* Before anything was appended. */
+	assert_int_equal(rdmo_tail_set(world.target, world.data_key, &world.tail, queue_at(50)), 0);
+	rdmo_expect(world.conn, &op, RDMO_STATUS_OK, queue_at(50));
+	__atomic_store_n(&world.tail, rte_cpu_to_le_64(queue_at(100)), __ATOMIC_RELEASE);
+	rdmo_expect(world.conn, &op, RDMO_STATUS_TAIL, 0);
+	assert_int_equal(rdmo_tail_set(world.target, world.data_key, &world.tail, queue_at(60)), 0);
+	rdmo_expect(world.conn, &op, RDMO_STATUS_OK, queue_at(60));
+	assert_int_equal(rdmo_tail_of(), 63);
+	/* Outside it is none. */
+	assert_int_equal(rdmo_tail_set(world.target, world.data_key, &world.tail, queue_at(0) - 1),
+			 0);
+	rdmo_expect(world.conn, &op, RDMO_STATUS_TAIL, 0);
+	for (uint32_t round = 0; round < 20; round++) {
+		while (rdmo_post(world.conn, &op, 1) == 1)
+			posted++;
+		assert_int_equal(
+			rdmo_tail_set(world.target, world.data_key, &world.tail, queue_at(0)), 0);
+		for (; seen < posted; seen++) {
+			rdmo_wait(world.conn, &done, 1);
+			assert_true(done.status == RDMO_STATUS_OK ||
+				    done.status == RDMO_STATUS_TAIL);
+			ok += done.status == RDMO_STATUS_OK;
+		}
+	}
+	assert_true(ok > 0);
+	assert_int_equal(rdmo_tail_set(world.target, world.data_key, &world.tail, queue_at(0)), 0);
+	rdmo_expect(world.conn, &op, RDMO_STATUS_OK, queue_at(0));
+	assert_int_equal(rdmo_tail_of(), 3);
+	/* Who shares a tail moves it himself; and that is for targets in the worker's process. */
+	if (world.is_remote) {
+		assert_int_equal(rdmo_mr_reg(world.target, &attr, &key), -ENOTSUP);
+		return;
+	}
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &key), 0);
+	assert_int_equal(rdmo_tail_set(world.target, key, &world.tail, queue_at(0)), -ENOTSUP);
+}
+
 static void
 test_memory_that_was_taken_back(void **state)
 {
@@ -358,6 +413,76 @@ test_what_is_not_posted(void **state)
 	assert_int_equal(rdmo_post(world.conn, NULL, 0), 0);
 	assert_int_equal(rdmo_conn_error(world.conn), 0);
 	rdmo_expect(world.conn, &ops[0], RDMO_STATUS_OK, queue_at(3));
+}
+
+/* ---- An initiator that sleeps ---- */
+
+static bool
+is_readable(const struct rdmo_conn *conn, int timeout_ms)
+{
+	struct pollfd ready = { .fd = rdmo_conn_fd(conn), .events = POLLIN };
+
+	return poll(&ready, 1, timeout_ms) == 1;
+}
+
+/* Until there is a completion, or the connection has ended: it is woken for that. */
+static uint32_t
+sleep_and_poll(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
+{
+	uint32_t count;
+
+	while ((count = rdmo_poll(conn, done, n)) == 0 && rdmo_conn_error(conn) != -ENOTCONN)
+		if (rdmo_conn_arm(conn) == 0)
+			assert_true(is_readable(conn, 60000));
+	return count;
+}
+
+static void
+test_an_initiator_sleeps_until_it_is_answered(void **state)
+{
+	const struct rdmo_connect_attr attr = {
+		.address = rdmo_worker_address(world.worker),
+		.secret = world.secret,
+		.timeout_ms = 60000,
+		.sleeps = true,
+	};
+	const struct rdmo_op op = rdmo_append_of(1, "abc", 3);
+	struct rdmo_completion done[BURST];
+	struct rdmo_op ops[BURST];
+	struct rdmo_conn *conn;
+	uint32_t count;
+	int fd;
+
+	(void)state;
+	assert_int_equal(rdmo_conn_fd(world.conn), -EINVAL);
+	assert_int_equal(rdmo_conn_arm(world.conn), -EINVAL);
+	assert_int_equal(rdmo_connect(world.pd[1], &attr, &conn), 0);
+	fd = rdmo_conn_fd(conn);
+	for (uint32_t i = 0; i < BURST; i++)
+		ops[i] = op;
+	for (uint32_t round = 0; round < 300; round++) {
+		const uint32_t n = round % BURST + 1;
+
+		rdmo_post_all(conn, ops, n);
+		for (count = 0; count < n;)
+			count += sleep_and_poll(conn, done, round % 3 == 0 ? 1 : BURST);
+		assert_int_equal(count, n);
+		assert_int_equal(done[0].status, RDMO_STATUS_OK);
+	}
+	/* Nothing comes: it goes on sleeping, but for what was on its way. */
+	while (rdmo_conn_arm(conn) == 1 || is_readable(conn, 20))
+		assert_int_equal(rdmo_poll(conn, done, BURST), 0);
+	/* The end wakes it; connected again, it sleeps as before. */
+	assert_int_equal(rdmo_rq_destroy(world.target, world.rq_id), 0);
+	assert_int_equal(sleep_and_poll(conn, done, BURST), 0);
+	assert_int_equal(rdmo_conn_arm(conn), 1);
+	assert_int_equal(rdmo_rq_restore(world.target, world.secret, &world.rq_id), 0);
+	assert_int_equal(rdmo_reconnect(conn, NULL), 0);
+	assert_int_equal(rdmo_conn_fd(conn), fd);
+	rdmo_post_all(conn, &op, 1);
+	assert_int_equal(sleep_and_poll(conn, done, BURST), 1);
+	assert_int_equal(done[0].status, RDMO_STATUS_OK);
+	rdmo_disconnect(conn);
 }
 
 /* ---- Who is let in ---- */
@@ -562,8 +687,10 @@ main(int argc, char **argv)
 		TEST(test_each_refusal),
 		TEST(test_a_key_of_another_receive_queue),
 		TEST(test_a_tail_that_the_target_moves),
+		TEST(test_a_tail_is_set),
 		TEST(test_memory_that_was_taken_back),
 		TEST(test_what_is_not_posted),
+		TEST(test_an_initiator_sleeps_until_it_is_answered),
 		TEST(test_a_wrong_secret_lets_nobody_in),
 		TEST(test_a_ticket_is_enough),
 		TEST(test_connections_come_and_go),

@@ -47,6 +47,9 @@ command_again(const struct rdmo_command *c)
 		return rdmo_rq_destroy_write(room, c->tag, rte_le_to_cpu_64(c->rq->rq_id));
 	case RDMO_CMD_MR_REG: return rdmo_mr_reg_write(room, c->tag, c->mr_reg, c->rkey);
 	case RDMO_CMD_HELLO: return rdmo_hello_write(room, c->tag, c->hello, c->addr);
+	case RDMO_CMD_TAIL:
+		return rdmo_tail_hold_write(room, c->tag, rte_le_to_cpu_64(c->tail_hold->rkey),
+					    c->tail_hold->is_held != 0);
 	default:
 		must(c->kind == RDMO_CMD_MR_DEREG);
 		return rdmo_mr_dereg_write(room, c->tag, rte_le_to_cpu_64(c->mr->rkey));

@@ -39,6 +39,8 @@ static const char mr_reg[] = "52444d430103000038000000000000000807060504030201"
 			     "b1000000000000000500000002000000c4c3c2c100000000";
 static const char mr_dereg[] = "52444d430104000008000000000000000807060504030201"
 			       "d8d7d6d5d4d3d2d1";
+static const char tail_hold[] = "52444d430106000010000000000000000807060504030201"
+				"d8d7d6d5d4d3d2d10100000000000000";
 static const char hello[] = "52444d4301050000700000000000000008070605040302011011121314151617"
 			    "18191a1b1c1d1e1f400000000000000034120000000000000102000000000000"
 			    "01030000000000000000000000000000"
@@ -57,6 +59,8 @@ static const char rq_done[] = "52444d430181000008000000000000000807060504030201"
 			      "b100000000000000";
 static const char mr_done[] = "52444d430183000008000000000000000807060504030201"
 			      "d8d7d6d5d4d3d2d1";
+static const char tail_done[] = "52444d430186000008000000000000000807060504030201"
+				"d8d7d6d5d4d3d2d1";
 static const char mr_refused[] = "52444d430183080000000000000000000807060504030201";
 
 static const struct rdmo_addr address = {
@@ -134,6 +138,8 @@ test_commands_are_written(void **state)
 	is_golden(mr_reg, b, rdmo_mr_reg_write(b, TAG, &region, 0xc1c2c3c4));
 	is_golden(mr_dereg, b, rdmo_mr_dereg_write(b, TAG, 0xd1d2d3d4d5d6d7d8));
 	memset(b, 0xee, sizeof(b));
+	is_golden(tail_hold, b, rdmo_tail_hold_write(b, TAG, 0xd1d2d3d4d5d6d7d8, true));
+	memset(b, 0xee, sizeof(b));
 	is_golden(hello, b, rdmo_hello_write(b, TAG, &initiator, &address));
 }
 
@@ -150,6 +156,7 @@ test_notifications_are_written(void **state)
 		  rdmo_hello_done_write(b, TAG, 0xa1a2a3a4a5a6a7a8, 0x201, &address));
 	is_golden(rq_done, b, rdmo_done_write(b, RDMO_CMD_RQ_CREATE, TAG, 0xb1));
 	is_golden(mr_done, b, rdmo_done_write(b, RDMO_CMD_MR_REG, TAG, 0xd1d2d3d4d5d6d7d8));
+	is_golden(tail_done, b, rdmo_done_write(b, RDMO_CMD_TAIL, TAG, 0xd1d2d3d4d5d6d7d8));
 	is_golden(mr_refused, b, rdmo_refused_write(b, RDMO_CMD_MR_REG, TAG, RDMO_STATUS_FULL));
 	/* Of a command that nobody knows. */
 	assert_int_equal(rdmo_refused_write(b, 0x7f, TAG, RDMO_STATUS_OP), CMD);
@@ -200,6 +207,10 @@ test_commands_are_read(void **state)
 	command_of(mr_dereg, &stream, &command);
 	assert_int_equal(command.kind, RDMO_CMD_MR_DEREG);
 	assert_int_equal(rte_le_to_cpu_64(command.mr->rkey), 0xd1d2d3d4d5d6d7d8);
+	command_of(tail_hold, &stream, &command);
+	assert_int_equal(command.kind, RDMO_CMD_TAIL);
+	assert_int_equal(rte_le_to_cpu_64(command.tail_hold->rkey), 0xd1d2d3d4d5d6d7d8);
+	assert_int_equal(rte_le_to_cpu_32(command.tail_hold->is_held), 1);
 	command_of(hello, &stream, &command);
 	assert_int_equal(command.kind, RDMO_CMD_HELLO);
 	assert_memory_equal(command.hello->secret, secret, sizeof(secret));
@@ -234,6 +245,7 @@ test_notifications_are_read(void **state)
 		{ hello_done, RDMO_CMD_HELLO, RDMO_STATUS_OK, 0xa1a2a3a4a5a6a7a8 },
 		{ rq_done, RDMO_CMD_RQ_CREATE, RDMO_STATUS_OK, 0xb1 },
 		{ mr_done, RDMO_CMD_MR_REG, RDMO_STATUS_OK, 0xd1d2d3d4d5d6d7d8 },
+		{ tail_done, RDMO_CMD_TAIL, RDMO_STATUS_OK, 0xd1d2d3d4d5d6d7d8 },
 		{ mr_refused, RDMO_CMD_MR_REG, RDMO_STATUS_FULL, 0 },
 	};
 	struct rdmo_stream stream;
@@ -265,9 +277,8 @@ test_notifications_are_read(void **state)
 
 /* ---- The stream ---- */
 
-static const char *const commands[] = { client_init, rq_create_addr, rq_create_secret,
-					rq_destroy,  mr_reg,	     mr_dereg,
-					hello };
+static const char *const commands[] = { client_init, rq_create_addr, rq_create_secret, rq_destroy,
+					mr_reg,	     mr_dereg,	     tail_hold,	       hello };
 
 /* All commands behind one another, in pieces of every size: never more is wanted than one command has. */
 static void
@@ -404,6 +415,9 @@ test_a_broken_header_closes_the_connection(void **state)
 static const struct row refused[] = {
 	{ mr_dereg, 5, 1, RDMO_CMDS, RDMO_STATUS_OP },
 	{ mr_dereg, 5, 1, 0x7f, RDMO_STATUS_OP },
+	{ tail_hold, CMD + 8, 4, 0, RDMO_STATUS_OK },
+	{ tail_hold, CMD + 8, 4, 2, RDMO_STATUS_NOTSUP },
+	{ tail_hold, CMD + 12, 4, 1, RDMO_STATUS_NOTSUP },
 	{ client_init, 32, 8, 0, RDMO_STATUS_LENGTH },
 	{ client_init, 32, 8, 65, RDMO_STATUS_LENGTH },
 	{ client_init, 32, 8, UINT64_MAX, RDMO_STATUS_LENGTH },
@@ -579,8 +593,8 @@ test_a_secret_of_zeros_lets_nobody_in(void **state)
 
 static const struct row lies[] = {
 	{ rq_done, 5, 1, RDMO_CMD_RQ_CREATE, RDMO_REASON_KIND }, /* a command */
-	{ rq_done, 5, 1, 0x86, RDMO_REASON_KIND },
-	{ mr_refused, 5, 1, 0x86, RDMO_REASON_KIND },
+	{ rq_done, 5, 1, 0x80 | RDMO_CMDS, RDMO_REASON_KIND },
+	{ mr_refused, 5, 1, 0x80 | RDMO_CMDS, RDMO_REASON_KIND },
 	{ rq_done, 6, 1, RDMO_STATUS_KEY, RDMO_REASON_LENGTH },
 	{ rq_done, 6, 1, RDMO_STATUSES, RDMO_REASON_ANSWER },
 	{ mr_refused, 7, 1, 1, RDMO_REASON_ANSWER },

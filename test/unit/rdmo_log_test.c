@@ -370,6 +370,84 @@ test_a_foreign_move_of_a_logs_tail(void **state)
 	expect(0, RDMO_STATUS_OK, 1024);
 }
 
+/* ---- Who waits ---- */
+
+/* Not refused, and nothing is moved or written, until the reader has made room; what was refused before is refused again. */
+static void
+test_who_may_wait_for_room_is_not_refused(void **state)
+{
+	struct rdmo_request request;
+	struct rdmo_reader reader;
+
+	(void)state;
+	append(CAPACITY / 2 - 32); /* 1 */
+	append(CAPACITY / 2 - 32); /* 2 */
+	append(8);		   /* 3: FULL, as nobody may wait */
+	append(CAPACITY / 2);	   /* 4: never has room */
+	settle();
+	expect(2, RDMO_STATUS_FULL, 0);
+	flow.may_wait = true;
+	append(8);
+	assert_int_equal(rdmo_requests_open(&reader, message, rdmo_writer_end(&writer, 0), 1),
+			 RDMO_REASON_NONE);
+	assert_true(rdmo_requests_next(&reader, &request));
+	rdmo_round_begin(&round_);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_false(rdmo_round_execute(&round_, &regions, &flow, &request));
+		assert_int_equal(round_.elsewhere, RDMO_WAITS);
+		assert_int_equal(round_.count, 0);
+		assert_int_equal(rdmo_region_next_seq(&table[0], 1), 3);
+	}
+	release(CAPACITY / 2);
+	assert_true(rdmo_round_execute(&round_, &regions, &flow, &request));
+	rdmo_round_settle(&round_);
+	expect(0, RDMO_STATUS_OK, CAPACITY);
+	/* The third one, sent again: it is not behind the last one. */
+	again_from(3, 6);
+	append(CAPACITY / 2 - 32);
+	settle();
+	assert_int_equal(round_.count, 1);
+	expect(0, RDMO_STATUS_FULL, 0);
+	/* Its length is no matter of time. */
+	next_seq = 6;
+	begin_message();
+	append(CAPACITY / 2);
+	settle();
+	expect(0, RDMO_STATUS_LENGTH, 0);
+}
+
+/* Once for each time that it has gone to sleep, and only when the tail has moved. */
+static void
+test_a_reader_that_sleeps_is_woken_once(void **state)
+{
+	(void)state;
+	table[0].bell = 8;
+	append(8);
+	settle();
+	assert_int_equal(round_.bell_count, 0);
+	header->is_asleep = RTE_LE32(1);
+	append(CAPACITY / 2);
+	settle();
+	expect(0, RDMO_STATUS_LENGTH, 0);
+	assert_int_equal(round_.bell_count, 0);
+	append(8);
+	append(8);
+	settle();
+	assert_int_equal(round_.bell_count, 1);
+	assert_int_equal(round_.bells[0], 7);
+	assert_int_equal(header->is_asleep, 0);
+	append(8);
+	settle();
+	assert_int_equal(round_.bell_count, 0);
+	/* A tail that somebody else has moved tells of nothing. */
+	header->is_asleep = RTE_LE32(1);
+	append(8);
+	run();
+	header->tail = rte_cpu_to_le_64(1024);
+	rdmo_round_settle(&round_);
+	assert_int_equal(round_.bell_count, 0);
+}
+
 /* ---- What is sent again ---- */
 
 static void
@@ -566,6 +644,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_a_ring_goes_round_and_is_full),
 	TEST(test_a_ring_is_filled_to_its_last_byte),
 	TEST(test_a_foreign_move_of_a_logs_tail),
+	TEST(test_who_may_wait_for_room_is_not_refused),
+	TEST(test_a_reader_that_sleeps_is_woken_once),
 	TEST(test_what_is_sent_again_is_done_once),
 	TEST(test_what_is_no_append_to_a_log_is_not_done_again),
 	TEST(test_what_is_too_old_or_damaged_is_not_known),

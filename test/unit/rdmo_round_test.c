@@ -480,6 +480,38 @@ test_a_queue_belongs_to_one_lane(void **state)
 	assert_memory_equal(target.queue, "onetwo\xa5", 7);
 }
 
+/* ---- A tail that others move as well ---- */
+
+/* By any lane; a run is reserved at once, as far as there is room: the rest is refused. */
+static void
+test_a_run_at_a_shared_tail(void **state)
+{
+	const uintptr_t at = (uintptr_t)target.queue + QUEUE - 30;
+
+	(void)state;
+	rdmo_region_begin_shared(&table[1]);
+	target.tail = rte_cpu_to_le_64(at);
+	for (uint32_t i = 0; i < 5; i++)
+		add_append(ID, 0, &target.tail, PTR_KEY, DATA_KEY, &"abcde"[i], 1);
+	run_by(true);
+	round_.lane = 7;
+	for (uint32_t i = 0; i < 5; i++)
+		append_text("12345678");
+	run_by(true);
+	rdmo_round_settle(&round_);
+	assert_int_equal(round_.count, 10);
+	assert_int_equal(round_.results[0].count, 5);
+	expect(0, RDMO_STATUS_OK, at);
+	for (uint32_t i = 1; i < 5; i++)
+		assert_int_equal(round_.values[round_.results[0].first + i - 1], at + i);
+	assert_int_equal(round_.results[1].count, 3);
+	expect(1, RDMO_STATUS_OK, at + 5);
+	expect(2, RDMO_STATUS_FULL, 0);
+	expect(3, RDMO_STATUS_FULL, 0);
+	assert_memory_equal((const void *)at, "abcde123456781234567812345678\xa5", 30);
+	assert_int_equal(tail_at(), QUEUE - 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 /* ---- Appends that are alike ---- */
@@ -741,6 +773,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_failures_without_room_are_told),
 	TEST(test_a_target_that_has_gone),
 	TEST(test_a_queue_belongs_to_one_lane),
+	TEST(test_a_run_at_a_shared_tail),
 	TEST(test_appends_that_are_alike_are_what_they_are_one_by_one),
 	TEST(test_a_remote_tail_is_read_first),
 	TEST(test_what_is_to_be_written_to_a_remote_target),

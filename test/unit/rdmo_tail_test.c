@@ -81,6 +81,7 @@ test_a_tail_outside_of_its_region_is_none(void **state)
 	static const uint64_t tails[] = { 0, 0xfff, 0x1000 + 101, UINT64_MAX };
 	struct rdmo_queue queue;
 	uint64_t address;
+	uint32_t n = 1;
 
 	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(tails); i++) {
@@ -90,7 +91,8 @@ test_a_tail_outside_of_its_region_is_none(void **state)
 		assert_int_equal(rdmo_queue_reserve(&queue, 0, &address), RDMO_STATUS_TAIL);
 		assert_int_equal(rdmo_queue_reserve(&queue, 1, &address), RDMO_STATUS_TAIL);
 		assert_false(rdmo_tail_is_due(&queue.tail));
-		assert_int_equal(rdmo_queue_share(&queue, &word, 1, &address), RDMO_STATUS_TAIL);
+		assert_int_equal(rdmo_queue_share(&queue, &word, 1, &n, &address),
+				 RDMO_STATUS_TAIL);
 		assert_int_equal(rte_le_to_cpu_64(word), tails[i]);
 	}
 }
@@ -190,16 +192,70 @@ test_publication_by_a_device(void **state)
 static rte_le64_t shared_word;
 static uint8_t shared_taken[SHARERS * APPENDS];
 
+/* Runs of one, two and three. */
 static void *
 sharer_run(void *arg)
 {
 	struct rdmo_queue *queue = arg;
 	uint64_t address;
+	uint32_t n = 1;
 
-	while (rdmo_queue_share(queue, &shared_word, 8, &address) == RDMO_STATUS_OK)
-		__atomic_add_fetch(&shared_taken[(address - queue->begin) / 8], 1,
-				   __ATOMIC_RELAXED);
+	while (rdmo_queue_share(queue, &shared_word, 8, &n, &address) == RDMO_STATUS_OK) {
+		for (uint32_t i = 0; i < n; i++)
+			__atomic_add_fetch(&shared_taken[(address - queue->begin) / 8 + i], 1,
+					   __ATOMIC_RELAXED);
+		n = n % 3 + 1;
+	}
 	return NULL;
+}
+
+/* As many of a run as there is room for, to the last byte; none of them is there in part. */
+static void
+test_a_run_of_sharers_ends_with_the_queue(void **state)
+{
+	static const struct {
+		uint64_t tail, bytes;
+		uint32_t n, taken;
+	} rows[] = {
+		{ 0, 8, 12, 12 },	   { 0, 8, 13, 12 },
+		{ 4, 8, 64, 12 },	   { 5, 8, 64, 11 },
+		{ 0, 100, 64, 1 },	   { 92, 8, 64, 1 },
+		{ 7, 0, 64, 64 },	   { 100, 0, UINT32_MAX, UINT32_MAX },
+		{ 0, 1, UINT32_MAX, 100 },
+	};
+	struct rdmo_queue queue;
+	uint64_t address;
+
+	(void)state;
+	rdmo_queue_begin(&queue, 0x1000, 100, 0);
+	for (uint32_t i = 0; i < RTE_DIM(rows); i++) {
+		rte_le64_t word = rte_cpu_to_le_64(0x1000 + rows[i].tail);
+		uint32_t n = rows[i].n;
+
+		assert_int_equal(rdmo_queue_share(&queue, &word, rows[i].bytes, &n, &address),
+				 RDMO_STATUS_OK);
+		assert_int_equal(n, rows[i].taken);
+		assert_int_equal(address, 0x1000 + rows[i].tail);
+		assert_int_equal(rte_le_to_cpu_64(word), address + n * rows[i].bytes);
+	}
+}
+
+/* One that is longer than any number of 32 bits, in a queue for one and a half. */
+static void
+test_a_run_of_large_sharers(void **state)
+{
+	const uint64_t bytes = UINT64_C(3) << 40;
+	rte_le64_t word = rte_cpu_to_le_64(0x1000);
+	struct rdmo_queue queue;
+	uint64_t address;
+	uint32_t n = 5;
+
+	(void)state;
+	rdmo_queue_begin(&queue, 0x1000, bytes + bytes / 2, 0);
+	assert_int_equal(rdmo_queue_share(&queue, &word, bytes, &n, &address), RDMO_STATUS_OK);
+	assert_int_equal(n, 1);
+	assert_int_equal(rdmo_queue_share(&queue, &word, bytes, &n, &address), RDMO_STATUS_FULL);
+	assert_int_equal(rte_le_to_cpu_64(word), 0x1000 + bytes);
 }
 
 /* They fill it together: each place once, and none behind the end. */
@@ -436,6 +492,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_a_run_is_published_once),
 	cmocka_unit_test(test_a_foreign_move_stops_the_queue),
 	cmocka_unit_test(test_publication_by_a_device),
+	cmocka_unit_test(test_a_run_of_sharers_ends_with_the_queue),
+	cmocka_unit_test(test_a_run_of_large_sharers),
 	cmocka_unit_test(test_sharers_get_each_place_once),
 	cmocka_unit_test(test_payloads_are_seen_before_the_tail),
 	cmocka_unit_test(test_records_lie_at_multiples_of_32),

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A target's memory, for what is more than memory. */
+#ifndef RDMO_TARGET_H
+#define RDMO_TARGET_H
+
+#include "rdmo.h"
+
+/* As rdmo_mr_reg(). `bell`: struct rdmo_region's; of no use to a worker in another process. */
+int rdmo_target_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint32_t bell,
+		      uint64_t *key);
+
+#endif
