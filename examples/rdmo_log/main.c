@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@
 #define LINE	  1024
 #define RETRY_US  100000 /* between two tries to connect again */
 #define STRANGERS 50	 /* how many of them may be refused */
-#define IDLE_US	  1000	 /* between two looks at a log where nothing has come */
+#define IDLE_US	  1000	 /* between two tries to append to a log that is full */
+#define LOOK_MS	  100	 /* between two looks whether to end */
 #define TRY(call)                                                                   \
 	do {                                                                        \
 		int rc_ = (call);                                                   \
@@ -160,6 +162,16 @@ print_lines(struct rdmo_log *log)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
+/* Until somebody appends; a signal that comes just before is seen a moment later. */
+static void
+wait_for_lines(struct rdmo_log *log)
+{
+	struct pollfd ready = { .fd = rdmo_log_fd(log), .events = POLLIN };
+
+	if (rdmo_log_arm(log) == 0)
+		poll(&ready, 1, LOOK_MS);
+}
+
 static void
 tail(const char *ticket_path, const char *log_path, const char *address)
 {
@@ -182,7 +194,7 @@ tail(const char *ticket_path, const char *log_path, const char *address)
 		n = print_lines(log);
 		count += n;
 		if (n == 0)
-			usleep(IDLE_US);
+			wait_for_lines(log);
 	}
 	/* Log and ticket stay, for the next one. Producers lose the worker first: what they append goes there, too. */
 	TRY(rdmo_rq_destroy(target, rq_id));

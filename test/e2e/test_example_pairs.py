@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 
 import pytest
 
@@ -144,10 +145,10 @@ def test_forward_peer_says_that_nobody_answers():
 
 
 class Log:
-    """rdmo_log's README: its daemon, whose log it is, and producers, which are on a switch."""
+    """rdmo_log's README, or rdmo_queue's: its daemon, whose log it is, and producers, which are on a switch."""
 
-    def __init__(self, folder):
-        (softrnicd, ready), (self.tail, self.tells), (self.producer, self.told) = examples.readme("rdmo_log")
+    def __init__(self, folder, example="rdmo_log"):
+        (softrnicd, ready), (self.tail, self.tells), (self.producer, self.told) = examples.readme(example)
         assert ready == ["ready wires/w0.sock"], ready
         self.folder = folder
         self.address = f"127.0.0.1:{free_port()}"
@@ -170,9 +171,9 @@ class Log:
         argv = ["--lcores=0@(0-1),1@(0-1)" if arg.startswith("--lcores") else arg for arg in argv]
         return [*examples.in_place(argv, folder_of(self.daemon)), *args]
 
-    def start_tail(self):
+    def start_tail(self, *args):
         """Which has all that it says in a file: it is waited for, and nothing of it gets lost."""
-        argv = examples.command(self.command(self.tail, "w0", self.address), "-tail")
+        argv = examples.command(self.command(self.tail, "w0", self.address, *args), "-tail")
         with open(self.said, "a", encoding="utf-8") as said:
             behind = said.tell()
             self.processes.append(subprocess.Popen(argv, stdout=said, stderr=subprocess.STDOUT))
@@ -269,3 +270,74 @@ def test_rdmo_log_of_others_is_told(folder):
         assert code == 1 and "/ticket is no ticket" in output, output
         tail.send_signal(signal.SIGINT)
         assert tail.wait(examples.PATIENCE) == 0, log.read()
+
+
+MESSAGE = re.compile(r"^sender (\d+), message (\d+): (.*)$", re.M)
+
+
+def cpu_ticks(process):
+    """Of its first thread, which is the main lcore's."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/stat", encoding="ascii") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_rdmo_queue_as_its_readme_says(folder):
+    """But for the address. Who takes sleeps while there is nothing to take."""
+    with Log(folder, "rdmo_queue") as queue:
+        makefile = os.path.join(examples.FOLDER, "rdmo_queue", "Makefile")
+        take = queue.start_tail()
+        assert os.stat(f"{folder}/ticket").st_mode & 0o777 == 0o600
+        before = cpu_ticks(take)
+        time.sleep(1)
+        assert cpu_ticks(take) - before <= os.sysconf("SC_CLK_TCK") // 10
+        code, output = examples.finish(queue.start_producer(7, makefile))
+        with open(makefile, encoding="utf-8") as text:
+            lines = text.read().splitlines()
+        assert code == 0 and examples.says(queue.told, output) and f"{len(lines)} messages sent" in output, output
+        queue.wait_for(f"^sender 7, message {len(lines)}:")
+        take.send_signal(signal.SIGINT)
+        code, output = take.wait(examples.PATIENCE), queue.read()
+        assert code == 0 and examples.says(queue.tells, output) and f"\n{len(lines)} messages\n" in output, output
+        assert MESSAGE.findall(output) == [("7", str(i + 1), line) for i, line in enumerate(lines)], output
+
+
+@pytest.mark.long
+def test_rdmo_queue_holds_its_senders_up(folder):
+    """Ten times what it has room for, taken out slowly: none is refused, lost or out of order, and senders take as long."""
+    count, ms = 700, 3
+    with Log(folder, "rdmo_queue") as queue:
+        for sender in range(2):
+            write_lines(f"{folder}/{sender}", sender, count)
+        take = queue.start_tail(str(ms))
+        for sender in [queue.start_producer(i, f"{folder}/{i}") for i in range(2)]:
+            code, output = examples.finish(sender)
+            said = re.search(r"^(\d+) messages sent in ([0-9.]+) s; refused 0 times$", output, re.M)
+            assert code == 0 and said and int(said[1]) == count, output
+            # What the queue has room for may be there still.
+            assert float(said[2]) > (count - 65536 / 450) * ms / 1000, output
+        queue.wait_for(f"^sender 0, message {count}:")
+        queue.wait_for(f"^sender 1, message {count}:")
+        take.send_signal(signal.SIGINT)
+        assert take.wait(examples.PATIENCE) == 0, queue.read()
+        said = queue.read()
+    for i in range(2):
+        with open(f"{folder}/{i}", encoding="ascii") as text:
+            wanted = text.read().splitlines()
+        assert [line for sender, _, line in MESSAGE.findall(said) if sender == str(i)] == wanted
+
+
+@pytest.mark.long
+def test_rdmo_queue_refuses_after_a_while(folder):
+    """A message takes longer than another one waits for its room: who sends is told, and sends again until there is some."""
+    wanted = [f"{i} {'x' * 900}" for i in range(70)]
+    with Log(folder, "rdmo_queue") as queue:
+        with open(f"{folder}/lines", "w", encoding="ascii") as text:
+            text.writelines(f"{line}\n" for line in wanted)
+        take = queue.start_tail("3000")
+        code, output = examples.finish(queue.start_producer(0, f"{folder}/lines"))
+        assert code == 0 and re.search(r"^70 messages sent in .* refused [1-9]\d* times$", output, re.M), output
+        # What it has is not lost when it ends, and takes no time then.
+        take.send_signal(signal.SIGINT)
+        assert take.wait(examples.PATIENCE) == 0, queue.read()
+        assert sorted(line for _, _, line in MESSAGE.findall(queue.read())) == sorted(wanted)
