@@ -249,6 +249,21 @@ rdma_close(struct rdma_pair *pair)
 	assert_int_equal(rdmapmd_context_close(pair->context), 0);
 }
 
+void
+rdma_post_under_way(struct rdma_pair *pair, const struct rdmapmd_send_wr *wr)
+{
+	struct rdmapmd_qp_attr now;
+	uint32_t first;
+
+	assert_int_equal(rdmapmd_qp_query(pair->qp[0], &now, NULL), 0);
+	first = now.sq_psn;
+	rdma_post(pair->qp[0], wr);
+	while (now.sq_psn == first) {
+		rte_delay_us_sleep(100);
+		assert_int_equal(rdmapmd_qp_query(pair->qp[0], &now, NULL), 0);
+	}
+}
+
 /* ---- Completions ---- */
 
 struct rdmapmd_wc

@@ -100,6 +100,11 @@ rdma_sge(const struct rdma_pair *pair, uint32_t offset, uint32_t length)
 struct rdmapmd_send_wr rdma_request(const struct rdma_pair *pair, enum rdmapmd_wr_opcode opcode,
 				    uint64_t wr_id, const struct rdmapmd_sge *sge);
 void rdma_post(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr);
+/*
+ * Post it at the first end, and wait until it is under way: the number of the next packet has moved. A device that is busy may take its
+ * time.
+ */
+void rdma_post_under_way(struct rdma_pair *pair, const struct rdmapmd_send_wr *wr);
 void rdma_post_recv(struct rdmapmd_qp *qp, uint64_t wr_id, const struct rdmapmd_sge *sge,
 		    uint16_t count);
 

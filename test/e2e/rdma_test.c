@@ -417,8 +417,7 @@ test_send_queue_drained(void **unused)
 		return;
 	}
 	/* One under way that waits for its receive, one behind the change of state. */
-	rdma_post(pair.qp[0], &wr);
-	rte_delay_us_sleep(2000);
+	rdma_post_under_way(&pair, &wr);
 	assert_int_equal(rdmapmd_qp_modify(pair.qp[0], &attr,
 					   RDMAPMD_QP_STATE | RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY),
 			 0);
