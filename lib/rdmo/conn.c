@@ -21,7 +21,7 @@
 /* Which operation, and its flags, in one number: kind_of(). */
 #define KIND_FLAG(flag) ((uint32_t)(flag) << 16)
 #define KIND_SILENT	KIND_FLAG(RDMO_FLAG_SILENT)
-#define KIND_FLAGS	KIND_FLAG(RDMO_FLAG_FENCE | RDMO_FLAG_SILENT)
+#define KIND_FLAGS	KIND_FLAG(RDMO_FLAG_FENCE | RDMO_FLAG_SILENT | RDMO_FLAG_NOTIFY)
 
 static_assert(sizeof(struct rdmo_op) == 64, "struct rdmo_op");
 static_assert(sizeof(struct rdmo_completion) == 24, "struct rdmo_completion");
@@ -189,6 +189,12 @@ op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 		.flush_id = rte_cpu_to_le_64(op->flush.flush_id),
 		.key = rte_cpu_to_le_64(op->flush.key),
 	};
+	const struct rdmo_atomic_hdr atomic = {
+		.addr = rte_cpu_to_le_64(op->atomic.addr),
+		.rkey = rte_cpu_to_le_64(op->atomic.key),
+		.operand = rte_cpu_to_le_64(op->atomic.operand),
+		.swap = rte_cpu_to_le_64(op->op_id == RDMO_OP_CMP_SWAP ? op->atomic.swap : 0),
+	};
 	bool fits;
 
 	if ((KIND_FLAG(op->flags) & ~KIND_FLAGS) != 0)
@@ -199,8 +205,12 @@ op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 		fits = rdmo_writer_scatter(writer, op->id, op->flags, op->scatter.iovs,
 					   op->scatter.data, op->length);
 		break;
+	case RDMO_OP_FETCH_ADD:
+	case RDMO_OP_CMP_SWAP:
+		fits = rdmo_writer_atomic(writer, op->id, op->op_id, op->flags, &atomic);
+		break;
 	case RDMO_OP_FLUSH:
-		if ((op->flags & RDMO_FLAG_SILENT) != 0)
+		if ((op->flags & (RDMO_FLAG_SILENT | RDMO_FLAG_NOTIFY)) != 0)
 			return -EINVAL;
 		fits = rdmo_writer_flush(writer, op->id, op->flags, &flush);
 		break;
@@ -231,7 +241,7 @@ place_of(const struct rdmo_op *op)
 	return (struct rdmo_conn_place){
 		.user_data = op->user_data,
 		.length = op->length,
-		.kind = kind_of(op) & ~KIND_FLAG(RDMO_FLAG_FENCE),
+		.kind = kind_of(op) & ~KIND_FLAG(RDMO_FLAG_FENCE | RDMO_FLAG_NOTIFY),
 	};
 }
 

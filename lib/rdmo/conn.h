@@ -31,7 +31,7 @@
 struct rdmo_conn_place {
 	uint64_t user_data;
 	uint32_t length;
-	uint32_t kind; /* which operation and flags, without RDMO_FLAG_FENCE */
+	uint32_t kind; /* which operation, and whether RDMO_FLAG_SILENT */
 };
 
 struct rdmo_conn {

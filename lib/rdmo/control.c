@@ -154,6 +154,17 @@ rdmo_hello_done_write(void *buffer, uint64_t tag, uint64_t session, uint64_t fir
 }
 
 uint32_t
+rdmo_event_write(void *buffer, uint64_t rkey, uint64_t count)
+{
+	struct rdmo_notify *body = cmd_begin(buffer, RDMO_CMD_EVENT | RDMO_CMD_NOTIFY, 0,
+					     RDMO_STATUS_OK, sizeof(*body));
+
+	body->rkey = rte_cpu_to_le_64(rkey);
+	body->count = rte_cpu_to_le_64(count);
+	return cmd_bytes(buffer);
+}
+
+uint32_t
 rdmo_done_write(void *buffer, enum rdmo_cmd_kind kind, uint64_t tag, uint64_t number)
 {
 	return number_write(buffer, (uint8_t)kind | RDMO_CMD_NOTIFY, tag, number);
@@ -395,6 +406,17 @@ hello_done_read(struct rdmo_notification *notification, const rte_le64_t *first_
 	return done_addr_read(notification, first_seq + 1, length - (uint32_t)sizeof(*first_seq));
 }
 
+/* Of an event: behind the key. */
+static enum rdmo_reason
+event_read(struct rdmo_notification *notification, const rte_le64_t *count, uint32_t length)
+{
+	if (length != sizeof(*count))
+		return RDMO_REASON_LENGTH;
+	notification->count = rte_le_to_cpu_64(*count);
+	return notification->count != 0 && notification->tag == 0 ? RDMO_REASON_NONE
+								  : RDMO_REASON_ANSWER;
+}
+
 /* What is behind the header of a command that is done. */
 static enum rdmo_reason
 done_read(const struct rdmo_cmd *cmd, struct rdmo_notification *notification)
@@ -414,6 +436,8 @@ done_read(const struct rdmo_cmd *cmd, struct rdmo_notification *notification)
 		return RDMO_REASON_ANSWER;
 	if (notification->kind == RDMO_CMD_HELLO)
 		return hello_done_read(notification, number + 1, length);
+	if (notification->kind == RDMO_CMD_EVENT)
+		return event_read(notification, number + 1, length);
 	return length == 0 ? RDMO_REASON_NONE : RDMO_REASON_LENGTH;
 }
 

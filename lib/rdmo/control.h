@@ -41,6 +41,8 @@ uint32_t rdmo_client_init_done_write(void *buffer, uint64_t tag, const struct rd
 /* HELLO is done. */
 uint32_t rdmo_hello_done_write(void *buffer, uint64_t tag, uint64_t session, uint64_t first_seq,
 			       const struct rdmo_addr *addr);
+/* Operations that have asked for it are done; `count`: 1 and more. */
+uint32_t rdmo_event_write(void *buffer, uint64_t rkey, uint64_t count);
 /* Another command is done. `number`: rq_id of the RQ ones, rkey of the MR ones and of TAIL. */
 uint32_t rdmo_done_write(void *buffer, enum rdmo_cmd_kind kind, uint64_t tag, uint64_t number);
 
@@ -102,6 +104,7 @@ void rdmo_command_read(const struct rdmo_stream *stream, struct rdmo_command *co
 struct rdmo_notification {
 	uint64_t tag;
 	uint64_t number;    /* rq_id, rkey, session; else 0 */
+	uint64_t count;	    /* EVENT */
 	uint64_t first_seq; /* HELLO */
 	uint8_t kind;	    /* the command's */
 	enum rdmo_status status;

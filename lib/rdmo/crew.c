@@ -14,7 +14,11 @@ int
 rdmo_crew_open(struct rdmo_crew *crew, struct rdmapmd_pd *pd, const struct rdmo_lane_attr *attr,
 	       uint32_t count, int ended_fd)
 {
-	struct rdmo_lane_place place = { .count = count, .ended_fd = ended_fd };
+	struct rdmo_lane_place place = {
+		.count = count,
+		.ended_fd = ended_fd,
+		.is_told = &crew->is_told,
+	};
 	int rc = 0;
 
 	/* Each on cache lines of its own. */

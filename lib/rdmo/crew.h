@@ -20,6 +20,7 @@ struct rdmo_crew {
 	struct rdmo_lane *lanes;
 	uint32_t count;
 	atomic_bool is_alone; /* nobody polls them: who asks does it himself */
+	atomic_bool is_told;  /* `ended_fd` was written to, as targets are to be notified */
 	/* Held while a connection gets its place or leaves it, so that others can look at those that have a queue pair. */
 	pthread_mutex_t places;
 };

@@ -99,6 +99,7 @@ rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_
 		.lanes = place->lanes,
 		.round.lane = place->index,
 		.ended_fd = place->ended_fd,
+		.is_told = place->is_told,
 	};
 	TAILQ_INIT(&lane->active);
 	TAILQ_INIT(&lane->ran);

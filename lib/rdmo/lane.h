@@ -42,6 +42,8 @@ struct rdmo_lane_place {
 	struct rdmo_lane *lanes; /* all of them */
 	uint32_t index, count;
 	int ended_fd; /* an eventfd */
+	atomic_bool *
+		is_told; /* whether that was written to for what targets are to be told of, and is not looked at yet */
 };
 
 int rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_lane_attr *attr,

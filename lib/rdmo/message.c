@@ -56,6 +56,19 @@ rdmo_writer_flush(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 	return true;
 }
 
+bool
+rdmo_writer_atomic(struct rdmo_writer *w, uint64_t id, uint32_t op_id, uint32_t flags,
+		   const struct rdmo_atomic_hdr *atomic)
+{
+	struct rdmo_atomic_hdr *hdr;
+
+	if (!rdmo_writer_has_room(w, rdmo_frame_bytes(sizeof(*hdr))))
+		return false;
+	hdr = rdmo_writer_operation(w, id, (enum rdmo_op_id)op_id, flags, sizeof(*hdr));
+	*hdr = *atomic;
+	return true;
+}
+
 /* Bytes of a piece in the message, without its descriptor and padding. */
 static uint32_t
 piece_bytes(bool pull, const struct rdmo_scatter_iov *iov)
@@ -133,7 +146,7 @@ answer_begin(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status, uin
 	return rsp;
 }
 
-/* So many more APPENDs have the run's answer. */
+/* So many more operations with values have the run's answer. */
 static bool
 run_extend(struct rdmo_writer *w, const uint64_t *values, uint32_t count)
 {
@@ -157,7 +170,7 @@ run_join(struct rdmo_writer *w, uint64_t value)
 {
 	struct rdmo_rsp_hdr *rsp = w->run;
 
-	if (rsp->op_id == rte_cpu_to_le_16(RDMO_OP_APPEND))
+	if (rdmo_op_has_value(rte_le_to_cpu_16(rsp->op_id)))
 		return run_extend(w, &value, 1);
 	rsp->count = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->count) + 1);
 	w->next_seq++;
@@ -330,7 +343,7 @@ answer_length_fits(const struct rdmo_rsp_hdr *rsp, uint64_t count, uint64_t leng
 
 	if (op_id == RDMO_OP_FLUSH)
 		return length == (length > 0 || ok ? sizeof(struct rdmo_flush_rsp) : 0);
-	return length == (op_id == RDMO_OP_APPEND ? (count - 1) * sizeof(rte_le64_t) : 0);
+	return length == (rdmo_op_has_value(op_id) ? (count - 1) * sizeof(rte_le64_t) : 0);
 }
 
 /* An answer that lies in the message as a whole. */
@@ -345,14 +358,14 @@ answer_check(const struct rdmo_rsp_hdr *rsp, uint32_t length)
 	if (rsp->reserved != 0)
 		return RDMO_REASON_RESERVED;
 	if (count == 0 || status >= RDMO_STATUSES ||
-	    (op_id >= RDMO_OPS && status != RDMO_STATUS_OP) ||
+	    (!rdmo_op_is_known(op_id) && status != RDMO_STATUS_OP) ||
 	    (count > 1 && (!ok || op_id == RDMO_OP_FLUSH)) ||
 	    !answer_length_fits(rsp, count, length))
 		return RDMO_REASON_ANSWER;
 	if (op_id == RDMO_OP_FLUSH && length > 0) {
 		if (ok != (rsp->value == rte_cpu_to_le_64(RDMO_NONE)))
 			return RDMO_REASON_ANSWER;
-	} else if (rsp->value != 0 && (!ok || op_id != RDMO_OP_APPEND)) {
+	} else if (rsp->value != 0 && (!ok || !rdmo_op_has_value(op_id))) {
 		return RDMO_REASON_ANSWER;
 	}
 	if (rte_le_to_cpu_64(rsp->seq) > RDMO_NONE - count)
@@ -510,8 +523,25 @@ flush_check(struct rdmo_request *request, const void *own, uint64_t length)
 	if (length != sizeof(struct rdmo_flush_hdr))
 		return RDMO_STATUS_LENGTH;
 	request->flush = own;
-	return (request->flags & (RDMO_FLAG_SILENT | RDMO_FLAG_PULL)) != 0 ? RDMO_STATUS_NOTSUP
-									   : RDMO_STATUS_OK;
+	return (request->flags & (RDMO_FLAG_SILENT | RDMO_FLAG_PULL | RDMO_FLAG_NOTIFY)) != 0
+		       ? RDMO_STATUS_NOTSUP
+		       : RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+atomic_check(struct rdmo_request *request, const void *own, uint64_t length)
+{
+	const struct rdmo_atomic_hdr *atomic = own;
+
+	if (length != sizeof(*atomic))
+		return RDMO_STATUS_LENGTH;
+	request->atomic = atomic;
+	if (rte_le_to_cpu_64(atomic->addr) % 8 != 0 || wraps(atomic->addr, 8))
+		return RDMO_STATUS_BOUNDS;
+	if ((request->flags & RDMO_FLAG_PULL) != 0 ||
+	    (request->op_id == RDMO_OP_FETCH_ADD && atomic->swap != 0))
+		return RDMO_STATUS_NOTSUP;
+	return RDMO_STATUS_OK;
 }
 
 /* A piece that has `left` bytes for itself and those behind it; `taken`: how many are its own. */
@@ -567,13 +597,15 @@ scatter_check(struct rdmo_request *request, const void *own, uint64_t left)
 static enum rdmo_status
 request_check(struct rdmo_request *request, const void *own, uint64_t length)
 {
-	if (request->op_id >= RDMO_OPS)
+	if (!rdmo_op_is_known(request->op_id))
 		return RDMO_STATUS_OP;
 	if ((request->flags & ~(uint32_t)RDMO_FLAGS) != 0)
 		return RDMO_STATUS_NOTSUP;
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append_check(request, own, length);
 	case RDMO_OP_FLUSH: return flush_check(request, own, length);
+	case RDMO_OP_FETCH_ADD:
+	case RDMO_OP_CMP_SWAP: return atomic_check(request, own, length);
 	default: return scatter_check(request, own, length);
 	}
 }
@@ -646,7 +678,7 @@ rdmo_answers_next(struct rdmo_reader *reader, struct rdmo_answer *answer)
 		.op_id = rte_le_to_cpu_16(rsp->op_id),
 		.status = (enum rdmo_status)rte_le_to_cpu_16(rsp->status),
 	};
-	if (answer->op_id == RDMO_OP_APPEND && answer->status == RDMO_STATUS_OK)
+	if (rdmo_op_has_value(answer->op_id) && answer->status == RDMO_STATUS_OK)
 		answer->values = &rsp->value;
 	else if (length > 0)
 		answer->flush = (const void *)(rsp + 1);

@@ -31,6 +31,20 @@ rdmo_frame_bytes(uint64_t behind)
 	return sizeof(struct rdmo_frame) + sizeof(struct rdmo_hdr) + rdmo_padded(behind);
 }
 
+/* Is there such an operation? */
+static inline bool
+rdmo_op_is_known(uint32_t op_id)
+{
+	return op_id <= RDMO_OP_SCATTER || op_id == RDMO_OP_FETCH_ADD || op_id == RDMO_OP_CMP_SWAP;
+}
+
+/* Has its success a value of its own, each? */
+static inline bool
+rdmo_op_has_value(uint32_t op_id)
+{
+	return op_id == RDMO_OP_APPEND || op_id == RDMO_OP_FETCH_ADD || op_id == RDMO_OP_CMP_SWAP;
+}
+
 /* ---- Write ---- */
 
 /* A message in the making. */
@@ -76,6 +90,9 @@ static inline bool rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32
 				      uint32_t bytes);
 bool rdmo_writer_flush(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 		       const struct rdmo_flush_hdr *flush);
+/* `op_id`: RDMO_OP_FETCH_ADD or RDMO_OP_CMP_SWAP. */
+bool rdmo_writer_atomic(struct rdmo_writer *w, uint64_t id, uint32_t op_id, uint32_t flags,
+			const struct rdmo_atomic_hdr *atomic);
 bool rdmo_writer_scatter(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 			 const struct rdmo_scatter_iov *iovs, const void *const *data,
 			 uint32_t count);
@@ -138,7 +155,7 @@ uint64_t rdmo_scatter_bytes(uint32_t flags, const struct rdmo_scatter_iov *iovs,
 /*
  * Add the answer to an operation that is not FLUSH, or to a FLUSH that is refused. A success joins the answer before it, if that
  * is the success of the same kind of operation right before it. False: as above. `op_id` may be any if the status is
- * RDMO_STATUS_OP; `value` is an APPEND's, else 0.
+ * RDMO_STATUS_OP; `value` is that of an operation that has one (rdmo_op_has_value()), else 0.
  */
 bool rdmo_writer_answer(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status,
 			uint64_t seq, uint64_t value);
@@ -186,6 +203,7 @@ struct rdmo_request {
 	union {
 		const struct rdmo_append_hdr *append;
 		const struct rdmo_flush_hdr *flush;
+		const struct rdmo_atomic_hdr *atomic;
 	};
 	/* APPEND: the payload; PULL: `pulls`. SCATTER: the pieces, for rdmo_scatter_next(). */
 	union {

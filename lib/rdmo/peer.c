@@ -159,13 +159,28 @@ rdmo_peer_drop(struct rdmo_lane *lane, struct rdmo_peer *peer)
 	chain_give_back(lane, peer, &peer->waiting);
 }
 
-void
-rdmo_lane_tell_ended(const struct rdmo_lane *lane)
+static void
+bootstrap_wake(const struct rdmo_lane *lane, const char *why)
 {
 	const uint64_t one = 1;
 
 	if (write(lane->ended_fd, &one, sizeof(one)) != sizeof(one))
-		RDMO_LOG(ERR, "the bootstrap is not told that a connection or target has ended");
+		RDMO_LOG(ERR, "the bootstrap is not told that %s", why);
+}
+
+void
+rdmo_lane_tell_ended(const struct rdmo_lane *lane)
+{
+	bootstrap_wake(lane, "a connection or target has ended");
+}
+
+void
+rdmo_lane_tell_notified(const struct rdmo_lane *lane, const struct rdmo_round *round)
+{
+	/* Partner: the thread that takes counts, behind the same exchange. */
+	if (round->has_notified &&
+	    !atomic_exchange_explicit(lane->is_told, true, memory_order_acq_rel))
+		bootstrap_wake(lane, "a target is to be notified");
 }
 
 void
@@ -517,6 +532,7 @@ rdmo_peers_run(struct rdmo_lane *lane)
 	}
 	rdmo_round_settle(&lane->round);
 	readers_wake(&lane->round);
+	rdmo_lane_tell_notified(lane, &lane->round);
 	rdmo_results_answer(lane, &lane->round);
 	for (uint32_t i = 0; i < count; i++) {
 		if (ran[i]->home == lane)

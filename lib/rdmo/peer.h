@@ -146,7 +146,9 @@ struct rdmo_lane {
 	struct rdmo_lane *lanes;	   /* of the worker, itself among them */
 	struct rte_ring *mail; /* connections that others hand over; NULL: it is the only lane */
 	_Atomic(struct rdmo_task *) asked; /* of this lane; NULL: nothing */
-	int ended_fd; /* readable when peers have ended, remote targets have broken; the caller's */
+	/* Readable when peers have ended, remote targets have broken, targets are to be told of something; the caller's. */
+	int ended_fd;
+	atomic_bool *is_told;  /* struct rdmo_lane_place's */
 	uint32_t remote_count; /* of who makes them: how many it is to have */
 	struct rdmo_lane_stats stats;
 };
@@ -160,6 +162,9 @@ rdmo_lane_give_back(struct rdmo_lane *lane, uint32_t receive)
 
 /* Wake the thread that made them: a connection or a remote target has ended. A system call, once for each end. */
 void rdmo_lane_tell_ended(const struct rdmo_lane *lane);
+
+/* Likewise: targets are to be told of what the round has done. A system call, but if that thread is awake for it already. */
+void rdmo_lane_tell_notified(const struct rdmo_lane *lane, const struct rdmo_round *round);
 
 /* It has been filled in, but for what this does: nothing has come, all answers are free. Threads: that which makes it. */
 void rdmo_peer_begin(struct rdmo_peer *peer);

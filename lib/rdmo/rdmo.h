@@ -310,6 +310,37 @@ __rte_experimental int rdmo_mr_dereg(struct rdmo_target *target, uint64_t key);
 __rte_experimental int rdmo_tail_set(struct rdmo_target *target, uint64_t key, rte_le64_t *tail,
 				     uint64_t value);
 
+/** What has been done with RDMO_FLAG_NOTIFY. */
+struct rdmo_event {
+	uint64_t
+		key; /**< of the region, as rdmo_mr_reg() gave it: APPEND's bytes, or SCATTER's last piece's */
+	uint64_t
+		count; /**< operations since the last event of that key, 1 and more; they are visible */
+};
+
+/**
+ * What a target sleeps on, by epoll or poll: readable when there are events, or the worker has gone.
+ *
+ * Threads: any, until rdmo_target_close(). Blocks: never.
+ *
+ * @param target A target.
+ * @return A descriptor, the target's: not to be read, written or closed; the errors of every call.
+ */
+__rte_experimental int rdmo_target_fd(const struct rdmo_target *target);
+
+/**
+ * Poll for events: operations that initiators have asked to tell of, by RDMO_FLAG_NOTIFY. Those of a region that were not polled are one.
+ *
+ * Threads: as rdmo_target_open(). Blocks: never; it makes system calls.
+ *
+ * @param target A target.
+ * @param events Out: room for `n`.
+ * @param n      How many at most; 0 is allowed. If there are more, rdmo_target_fd() may not be readable for them: poll until fewer come.
+ * @return How many there were, 0..n; -ECONNRESET the worker has gone; -EPROTO it sends something else; the errors of every call.
+ */
+__rte_experimental int rdmo_target_poll(struct rdmo_target *target, struct rdmo_event *events,
+					uint32_t n);
+
 /* ---- Log ---- */
 
 /** A log of a target; opaque. */
@@ -516,8 +547,9 @@ struct rdmo_op {
 	uint64_t user_data; /**< comes back in struct rdmo_completion */
 	uint64_t id;	    /**< the target's, as it was opened */
 	uint16_t op_id;	    /**< enum rdmo_op_id */
-	uint16_t flags;	 /**< RDMO_FLAG_FENCE, RDMO_FLAG_SILENT; others are refused by the worker */
-	uint32_t length; /**< APPEND: bytes of the payload. SCATTER: pieces. FLUSH: 0 */
+	/** RDMO_FLAG_FENCE, and not for FLUSH: RDMO_FLAG_SILENT, RDMO_FLAG_NOTIFY (rdmo_target_poll()); others are refused */
+	uint16_t flags;
+	uint32_t length; /**< APPEND: bytes of the payload. SCATTER: pieces. Else 0 */
 	union {
 		/** APPEND */
 		struct {
@@ -537,6 +569,15 @@ struct rdmo_op {
 				*iovs;		 /**< the pieces, as they go over the wire */
 			const void *const *data; /**< of each piece, copied by rdmo_post() */
 		} scatter;
+		/** FETCH_ADD, CMP_SWAP */
+		struct {
+			uint64_t
+				addr; /**< of 8 bytes in the target, a multiple of 8; they are a number in little-endian */
+			uint64_t key; /**< the key for them, with RDMO_RIGHT_ATOMIC */
+			uint64_t
+				operand; /**< FETCH_ADD: what is added; CMP_SWAP: what they are to be */
+			uint64_t swap; /**< CMP_SWAP: what they are then; FETCH_ADD: ignored */
+		} atomic;
 		uint64_t room[4]; /**< fills it; ignored */
 	};
 	uint64_t reserved; /**< 0 */
@@ -546,7 +587,8 @@ struct rdmo_op {
 struct rdmo_completion {
 	uint64_t user_data; /**< the operation's */
 	/**
-	 * APPEND: the payload's address in the target, or the record's position in a log. FLUSH that was executed: the number of the first operation that failed since
+	 * APPEND: the payload's address in the target, or the record's position in a log. FETCH_ADD, CMP_SWAP: what the number was before: of
+	 * CMP_SWAP that was done whether it has swapped or not. FLUSH that was executed: the number of the first operation that failed since
 	 * the last FLUSH, RDMO_NONE if there was none; operations count from 1, in the order of posting. Else 0
 	 */
 	uint64_t value;

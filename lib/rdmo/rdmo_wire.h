@@ -139,7 +139,10 @@ enum rdmo_op_id {
 	RDMO_OP_FLUSH, /**< answer, and with RDMO_FLAG_FENCE not before all earlier ones are visible */
 	RDMO_OP_APPEND,	 /**< put the payload at a queue's tail, and move the tail */
 	RDMO_OP_SCATTER, /**< put pieces of the payload to several addresses */
-	RDMO_OPS	 /**< how many there are */
+	RDMO_OP_FETCH_ADD =
+		5,	  /**< add to a number in place; beyond the document, as the next one */
+	RDMO_OP_CMP_SWAP, /**< store a number in place, if it was what is compared */
+	RDMO_OPS	  /**< behind the last one; those between that are not named are unknown */
 };
 
 /** How an operation is executed. */
@@ -211,6 +214,19 @@ RDMO_OFFSET(rdmo_scatter_iov, rkey, 8);
 RDMO_OFFSET(rdmo_scatter_iov, len, 16);
 RDMO_OFFSET(rdmo_scatter_iov, reserved, 20);
 
+/** RDMO_OP_FETCH_ADD, RDMO_OP_CMP_SWAP: of 8 bytes, little-endian. No payload. */
+struct rdmo_atomic_hdr {
+	rte_le64_t addr; /**< of the number in the target's memory, a multiple of 8 */
+	rte_le64_t rkey; /**< the key for it, with RDMO_RIGHT_ATOMIC */
+	rte_le64_t
+		operand; /**< FETCH_ADD: what is added, modulo 2^64; CMP_SWAP: what it is compared with */
+	rte_le64_t swap; /**< CMP_SWAP: what is stored if both are equal; FETCH_ADD: 0 */
+};
+RDMO_SIZE(rdmo_atomic_hdr, 32);
+RDMO_OFFSET(rdmo_atomic_hdr, rkey, 8);
+RDMO_OFFSET(rdmo_atomic_hdr, operand, 16);
+RDMO_OFFSET(rdmo_atomic_hdr, swap, 24);
+
 /** Pieces of the initiator's memory that an operation names at most. */
 #define RDMO_PULLS 16
 
@@ -231,7 +247,7 @@ RDMO_OFFSET(rdmo_pull, len, 12);
  * An answer, in RDMO_MSG_ANSWERS: the document's urom_rdmo_rsp_hdr. `length` bytes follow, then padding; the next answer lies at
  * the next multiple of 8. What follows:
  *
- * - an APPEND answer of several: the values of the second one and on, 8 bytes each (rte_le64_t);
+ * - an answer to several APPENDs, FETCH_ADDs or CMP_SWAPs: the values of the second one and on, 8 bytes each (rte_le64_t);
  * - a FLUSH that was executed: struct rdmo_flush_rsp;
  * - else nothing, of a refused FLUSH neither.
  */
@@ -239,13 +255,13 @@ struct rdmo_rsp_hdr {
 	rte_le16_t
 		op_id; /**< what is answered: enum rdmo_op_id, 65535 for more. The document: op_id, of FLUSH alone */
 	rte_le16_t status; /**< enum rdmo_status */
-	/** How many operations in a row have this answer, 1 and more; several only of APPEND or SCATTER, with RDMO_STATUS_OK. */
+	/** How many operations in a row have this answer, 1 and more; several with RDMO_STATUS_OK alone, and not of FLUSH. */
 	rte_le32_t count;
 	rte_le32_t length;   /**< bytes behind it, unpadded */
 	rte_le32_t reserved; /**< 0 */
 	rte_le64_t seq;	     /**< of the operation, or of the first one */
 	/**
-	 * APPEND: the address of the payload, or the position of the record in a log. FLUSH that was executed: the sequence
+	 * APPEND: the address of the payload, or the position of the record in a log. FETCH_ADD, CMP_SWAP: what the number was before. FLUSH that was executed: the sequence
 	 * number of the first failure since the last one, whose status is `status`; RDMO_NONE: there was none, and `status` is
 	 * RDMO_STATUS_OK. Else 0.
 	 */
@@ -282,7 +298,9 @@ enum rdmo_cmd_kind {
 	RDMO_CMD_MR_DEREG,    /**< take it back */
 	RDMO_CMD_HELLO, /**< an initiator's, its only one: let me in. The document has none: targets tell of initiators */
 	RDMO_CMD_TAIL, /**< stop and go on with the tail of a queue, so that the target can set it. The document has none */
-	RDMO_CMDS,     /**< how many there are */
+	/** no command: a notification by itself, tag 0, of operations with RDMO_FLAG_NOTIFY. The document has none */
+	RDMO_CMD_EVENT,
+	RDMO_CMDS, /**< how many there are */
 	/** Set in the kind of a notification, the answer to a command of that kind. The document: a type of its own */
 	RDMO_CMD_NOTIFY = 0x80
 };
@@ -455,6 +473,14 @@ struct rdmo_mr {
 		rkey; /**< what operations name the region by: random, not 0. The document: rkey */
 };
 RDMO_SIZE(rdmo_mr, 8);
+
+/** A notification of RDMO_CMD_EVENT: what operations with RDMO_FLAG_NOTIFY have done is visible. The document has none. */
+struct rdmo_notify {
+	rte_le64_t rkey;  /**< of the region: APPEND's data_rkey; of SCATTER the last piece's */
+	rte_le64_t count; /**< such operations since the last one, 1 and more */
+};
+RDMO_SIZE(rdmo_notify, 16);
+RDMO_OFFSET(rdmo_notify, count, 8);
 
 /** RDMO_CMD_TAIL: of a queue with an exclusive tail. Its notification is struct rdmo_mr. The document has none. */
 struct rdmo_tail_hold {

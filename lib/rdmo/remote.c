@@ -201,6 +201,22 @@ look_add(struct rdmo_remote *remote, struct batch *batch)
 }
 
 static void
+atomic_add(struct rdmo_remote *remote, struct batch *batch)
+{
+	const struct rdmo_round_atomic *atomic = &remote->round.atomic;
+	const bool is_swap = atomic->result->op_id == RDMO_OP_CMP_SWAP;
+	struct rdmapmd_send_wr *wr = batch_add(batch, is_swap ? RDMAPMD_WR_ATOMIC_CMP_AND_SWP
+							      : RDMAPMD_WR_ATOMIC_FETCH_AND_ADD);
+
+	wr->wr.atomic.remote_addr = atomic->addr;
+	wr->wr.atomic.rkey = atomic->rkey;
+	wr->wr.atomic.compare_add = is_swap ? rte_cpu_to_le_64(atomic->operand) : atomic->operand;
+	wr->wr.atomic.swap = rte_cpu_to_le_64(atomic->swap);
+	segment_add(batch, wr, &remote->found[RDMO_ROUND], sizeof(*remote->found), remote->mr);
+	remote->has_looked = true;
+}
+
+static void
 broken(struct rdmo_remote *remote)
 {
 	remote->is_broken = true;
@@ -222,6 +238,8 @@ post(struct rdmo_remote *remote)
 		move_add(remote, &batch);
 	if (batch.count < DEPTH && remote->round.look.queue != NULL && !remote->has_looked)
 		look_add(remote, &batch);
+	if (batch.count < DEPTH && remote->round.atomic.result != NULL && !remote->has_looked)
+		atomic_add(remote, &batch);
 	if (batch.count == 0)
 		return;
 	batch.wrs[batch.count - 1].send_flags = RDMAPMD_SEND_SIGNALED;
@@ -239,6 +257,8 @@ results_take(struct rdmo_remote *remote)
 
 	for (uint32_t i = 0; i < remote->moved; i++)
 		rdmo_round_moved(round, i, &remote->moves[i], rte_le_to_cpu_64(remote->found[i]));
+	if (round->atomic.result != NULL)
+		round->atomic.result->value = rte_le_to_cpu_64(remote->found[RDMO_ROUND]);
 	if (round->look.queue != NULL)
 		rdmo_region_seen(round->look.queue, round->look.word,
 				 rte_le_to_cpu_64(remote->found[RDMO_ROUND]));
@@ -256,6 +276,7 @@ round_end(struct rdmo_remote *remote)
 	else
 		results_take(remote);
 	rdmo_round_conclude(&remote->round);
+	rdmo_lane_tell_notified(lane, &remote->round);
 	rdmo_results_answer(lane, &remote->round);
 	while ((peer = TAILQ_FIRST(&remote->ran)) != NULL) {
 		TAILQ_REMOVE(&remote->ran, peer, next);

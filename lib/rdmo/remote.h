@@ -29,7 +29,8 @@ struct rdmo_remote {
 	struct rdmo_lane *lane; /* whose it is */
 	struct rdmapmd_qp *qp;
 	struct rdmapmd_cq *cq;
-	rte_le64_t *found; /* by each compare-and-swap, by the READ behind them: RDMO_ROUND + 1 */
+	rte_le64_t *
+		found; /* by each compare-and-swap, by the READ or atomic behind them: RDMO_ROUND + 1 */
 	struct rdmapmd_mr *mr;
 	TAILQ_ENTRY(rdmo_remote) next; /* of the lane's */
 	struct rdmo_peers active;      /* connections that wait for their turn */
@@ -42,7 +43,7 @@ struct rdmo_remote {
 	struct rdmo_tail_move moves[RDMO_ROUND];
 	struct rdmo_peers ran; /* whose operations are in it */
 	uint32_t written, moved;
-	bool has_looked;
+	bool has_looked; /* or the round's atomic is on its way */
 };
 
 /*

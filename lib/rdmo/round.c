@@ -190,6 +190,8 @@ append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 		return status;
 	if (!rdmo_region_has(ptr, ptr_addr, sizeof(rte_le64_t)))
 		return RDMO_STATUS_BOUNDS;
+	if ((request->flags & RDMO_FLAG_NOTIFY) != 0)
+		result->notify = data;
 	/* A log has its own tail, which is no other's. */
 	if ((ptr->is_log || data->is_log) && (ptr != data || ptr_addr != data->va))
 		return RDMO_STATUS_TAIL;
@@ -242,6 +244,8 @@ scatter(struct rdmo_round *round, const struct rdmo_map *regions,
 			return status;
 		if (!rdmo_region_has(region, piece.addr, piece.len))
 			return RDMO_STATUS_BOUNDS;
+		if ((request->flags & RDMO_FLAG_NOTIFY) != 0)
+			result->notify = region;
 	}
 	pieces = rdmo_pieces_of(request);
 	while (rdmo_pieces_next(&pieces, &piece)) {
@@ -251,6 +255,52 @@ scatter(struct rdmo_round *round, const struct rdmo_map *regions,
 		else if (piece.len > 0)
 			memcpy((void *)(uintptr_t)piece.addr, piece.data, piece.len);
 	}
+	return RDMO_STATUS_OK;
+}
+
+/* In memory of this process, by the CPU: it found this. */
+static uint64_t
+number_change(rte_le64_t *number, bool is_swap, uint64_t operand, uint64_t swap)
+{
+	rte_le64_t found =
+		is_swap ? rte_cpu_to_le_64(operand) : __atomic_load_n(number, __ATOMIC_RELAXED);
+
+	/* Release: for who sees the new one, what was done before is visible. */
+	if (is_swap)
+		__atomic_compare_exchange_n(number, &found, rte_cpu_to_le_64(swap), false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	else
+		while (!__atomic_compare_exchange_n(
+			number, &found, rte_cpu_to_le_64(rte_le_to_cpu_64(found) + operand), true,
+			__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			;
+	return rte_le_to_cpu_64(found);
+}
+
+static enum rdmo_status
+atomic(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_request *request,
+       struct rdmo_result *result)
+{
+	const uint64_t addr = rte_le_to_cpu_64(request->atomic->addr);
+	const uint64_t operand = rte_le_to_cpu_64(request->atomic->operand);
+	const uint64_t swap = rte_le_to_cpu_64(request->atomic->swap);
+	struct rdmo_region *region;
+	enum rdmo_status status;
+
+	result->key = rte_le_to_cpu_64(request->atomic->rkey);
+	region = region_for(regions, result->flow, result->key, RDMO_RIGHT_ATOMIC, &status);
+	if (region == NULL)
+		return status;
+	if (!rdmo_region_has(region, addr, sizeof(rte_le64_t)))
+		return RDMO_STATUS_BOUNDS;
+	if ((request->flags & RDMO_FLAG_NOTIFY) != 0)
+		result->notify = region;
+	if (region->remote == NULL)
+		result->value = number_change((rte_le64_t *)(uintptr_t)addr,
+					      request->op_id == RDMO_OP_CMP_SWAP, operand, swap);
+	else
+		round->atomic =
+			(struct rdmo_round_atomic){ result, addr, operand, swap, region->rkey };
 	return RDMO_STATUS_OK;
 }
 
@@ -279,13 +329,15 @@ execute(struct rdmo_round *round, const struct rdmo_map *regions,
 		return RDMO_STATUS_TARGET_LOST;
 	if (request->id != result->flow->id)
 		return RDMO_STATUS_CLIENT;
-	if ((request->flags & (RDMO_FLAG_PULL | RDMO_FLAG_NOTIFY)) != 0)
+	if ((request->flags & RDMO_FLAG_PULL) != 0)
 		return RDMO_STATUS_NOTSUP;
 	if (request->seq < result->flow->replayed && !is_to_log(regions, request))
 		return RDMO_STATUS_UNKNOWN;
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append(round, regions, request, result);
 	case RDMO_OP_SCATTER: return scatter(round, regions, request, result);
+	case RDMO_OP_FETCH_ADD:
+	case RDMO_OP_CMP_SWAP: return atomic(round, regions, request, result);
 	default: return flush(regions, request, result);
 	}
 }
@@ -295,8 +347,13 @@ rdmo_round_has_room(const struct rdmo_round *round, const struct rdmo_request *r
 {
 	const uint64_t pieces = request->op_id == RDMO_OP_SCATTER ? request->count : 1;
 
+	/* What it does in one step with others', as a queue pair does it, would not be in order. */
+	const bool is_alone = (request->flags & RDMO_FLAG_FENCE) != 0 ||
+			      request->op_id == RDMO_OP_FETCH_ADD ||
+			      request->op_id == RDMO_OP_CMP_SWAP;
+
 	return round->count == 0 || request->status != RDMO_STATUS_OK ||
-	       ((request->flags & RDMO_FLAG_FENCE) == 0 &&
+	       (!is_alone && round->atomic.result == NULL &&
 		pieces <= round->writes->room - round->writes->count);
 }
 
@@ -377,8 +434,16 @@ result_undo(struct rdmo_result *result)
 	result->value = 0;
 }
 
+/* It is visible: whoever is told, and looks, finds it. Partner: who takes the count. */
 static void
-result_settle(struct rdmo_result *result)
+result_notify(struct rdmo_round *round, const struct rdmo_result *result)
+{
+	atomic_fetch_add_explicit(&result->notify->notified, result->count, memory_order_release);
+	round->has_notified = true;
+}
+
+static void
+result_settle(struct rdmo_round *round, struct rdmo_result *result)
 {
 	struct rdmo_failure failure;
 
@@ -391,6 +456,8 @@ result_settle(struct rdmo_result *result)
 		result->status = failure.status;
 		result->value = failure.seq;
 	}
+	if (result->notify != NULL && result->status == RDMO_STATUS_OK)
+		result_notify(round, result);
 }
 
 void
@@ -400,7 +467,7 @@ rdmo_round_conclude(struct rdmo_round *round)
 		round->queues[i]->is_due = false;
 	round->due = 0;
 	for (; round->settled < round->result_count; round->settled++)
-		result_settle(&round->results[round->settled]);
+		result_settle(round, &round->results[round->settled]);
 }
 
 void

@@ -13,7 +13,7 @@
  * asked to append there is not done, and the other one is named; it is for the caller to take the connection there.
  *
  * A round for a remote target has one of its own (`writes`): what is to be written is noted, from where it lies in the messages; the
- * caller writes it, then moves the tails, then says how that went (rdmo_round_moved(), rdmo_round_lose()), and has the results
+ * caller writes it, then moves the tails or does the atomic, then says how that went (rdmo_round_moved(), rdmo_round_lose()), and has the results
  * (rdmo_round_conclude()). A queue whose tail is not known yet stops the round: the caller is to read it (`look`).
  *
  * Threads: one at a time for a round and for a flow. Regions are for any number: nothing of them is written but what is a queue's,
@@ -67,11 +67,12 @@ struct rdmo_result {
 	uint64_t seq;
 	/* Operations in a row that have come to the same: of more than one each was an APPEND, by the same keys to the same queue. */
 	uint32_t count;
-	uint32_t first;		   /* where in the round's values those of the others are */
-	uint64_t value;		   /* the first one's answer's */
-	uint64_t flush_id;	   /* FLUSH */
-	uint64_t key;		   /* of the region, for FLUSH; 0: none */
-	struct rdmo_region *queue; /* whose tail it has moved */
+	uint32_t first;		    /* where in the round's values those of the others are */
+	uint64_t value;		    /* the first one's answer's */
+	uint64_t flush_id;	    /* FLUSH */
+	uint64_t key;		    /* of the region, for FLUSH; 0: none */
+	struct rdmo_region *queue;  /* whose tail it has moved */
+	struct rdmo_region *notify; /* whose target is to be told of it; else NULL */
 	uint32_t op_id;
 	enum rdmo_status status;
 	bool is_silent;	 /* no answer */
@@ -96,6 +97,13 @@ struct rdmo_writes {
 	uint32_t room; /* RDMO_ROUND, and as many pieces as a message may have, at least */
 };
 
+/* A number of a remote target that is to be changed in place: alone in its round. */
+struct rdmo_round_atomic {
+	struct rdmo_result *result; /* whose value is what was found; NULL: there is none */
+	uint64_t addr, operand, swap;
+	uint32_t rkey;
+};
+
 /* A tail of a remote target that is to be read. */
 struct rdmo_round_look {
 	struct rdmo_region *queue; /* NULL: none is */
@@ -110,10 +118,12 @@ struct rdmo_round {
 	struct rdmo_writes
 		*writes; /* of a round for a remote target; NULL: it is in this process */
 	struct rdmo_round_look look;
+	struct rdmo_round_atomic atomic;
 	uint32_t count; /* operations */
 	uint32_t result_count, settled;
 	uint32_t due; /* queues and logs to be published */
 	uint32_t bell_count;
+	bool has_notified; /* a region's count has grown: for the caller to tell */
 	struct rdmo_result results[RDMO_ROUND];
 	uint64_t values[RDMO_ROUND]; /* by operation */
 	struct rdmo_region *queues[RDMO_ROUND];
@@ -126,6 +136,8 @@ rdmo_round_begin(struct rdmo_round *round)
 {
 	round->count = round->result_count = round->settled = round->due = round->bell_count = 0;
 	round->look.queue = NULL;
+	round->atomic.result = NULL;
+	round->has_notified = false;
 	if (round->writes != NULL)
 		round->writes->count = 0;
 }

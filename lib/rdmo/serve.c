@@ -60,13 +60,18 @@ session_receive(struct rdmo_session *session, bool *is_over)
 	return true;
 }
 
-/* Some commands of one session. False: it is over. */
+/* Some events and commands of one session. False: it is over. */
 static bool
 session_serve(struct rdmo_server *server, struct rdmo_session *session)
 {
 	bool is_over = false;
+	uint32_t i;
 
-	for (uint32_t i = 0;
+	for (i = 0; i < TURN && session_send(session, &is_over) && rdmo_session_event(session); i++)
+		;
+	/* There may be more: others have their turn first. */
+	server->has_more |= i == TURN;
+	for (i = 0;
 	     i < TURN && session_send(session, &is_over) && session_receive(session, &is_over); i++)
 		rdmo_session_command(&server->house, session);
 	if (!is_over && session->out_count > 0)
@@ -126,6 +131,9 @@ sessions_serve(struct rdmo_server *server)
 	int wait_ms = -1;
 
 	server->half_open = 0;
+	server->has_more = false;
+	/* Partner: the lane that asks for it. What it has counted before is found now. */
+	atomic_exchange_explicit(&server->house.crew->is_told, false, memory_order_acq_rel);
 	for (session = TAILQ_FIRST(&server->house.sessions); session != NULL; session = after) {
 		const bool has_ended = session_has_ended(session);
 		const bool is_open = !has_ended && session_serve(server, session);
@@ -143,7 +151,7 @@ sessions_serve(struct rdmo_server *server)
 			server->half_open++;
 		}
 	}
-	return wait_ms;
+	return server->has_more ? 0 : wait_ms;
 }
 
 /* Until there is something to do. */

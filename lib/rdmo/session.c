@@ -522,6 +522,29 @@ hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_
 	return RDMO_STATUS_OK;
 }
 
+/* ---- Events ---- */
+
+bool
+rdmo_session_event(struct rdmo_session *session)
+{
+	struct rdmo_region_entry *entry;
+	uint64_t count;
+
+	TAILQ_FOREACH(entry, &session->regions, next) {
+		/* Partner: the lane that has counted it, when it was visible. */
+		count = atomic_exchange_explicit(&entry->region.notified, 0, memory_order_acquire);
+		if (count == 0)
+			continue;
+		/* The others have their turn first. */
+		TAILQ_REMOVE(&session->regions, entry, next);
+		TAILQ_INSERT_TAIL(&session->regions, entry, next);
+		session->out_count = rdmo_event_write(session->out, entry->region.key, count);
+		session->out_sent = 0;
+		return true;
+	}
+	return false;
+}
+
 /* ---- Commands ---- */
 
 static enum rdmo_status

@@ -74,6 +74,9 @@ struct rdmo_house {
 /* A descriptor's session, in no list yet; NULL: no memory, and it is closed. */
 struct rdmo_session *rdmo_session_new(int fd, bool is_local, uint64_t deadline_ms);
 
+/* Is its target to be told of what operations have done? Then that is to be sent. Nothing else is. */
+bool rdmo_session_event(struct rdmo_session *session);
+
 /* Execute the command that is whole; its notification is to be sent. */
 void rdmo_session_command(struct rdmo_house *house, struct rdmo_session *session);
 

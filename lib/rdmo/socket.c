@@ -252,17 +252,19 @@ rdmo_socket_connect(const char *text, uint32_t timeout_ms)
 	return rc;
 }
 
-static int
-send_all(int fd, const uint8_t *bytes, uint32_t left, uint64_t end_ms)
+int
+rdmo_socket_send(int fd, const void *bytes, uint32_t count, uint32_t timeout_ms)
 {
+	const uint64_t end_ms = rdmo_now_ms() + timeout_ms;
+	const uint8_t *from = bytes;
 	int rc = 0;
 
-	while (left > 0 && rc == 0) {
-		const ssize_t n = send(fd, bytes, left, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (count > 0 && rc == 0) {
+		const ssize_t n = send(fd, from, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (n > 0) {
-			bytes += n;
-			left -= (uint32_t)n;
+			from += n;
+			count -= (uint32_t)n;
 		} else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 			rc = wait_for(fd, POLLOUT, end_ms);
 		} else {
@@ -272,12 +274,15 @@ send_all(int fd, const uint8_t *bytes, uint32_t left, uint64_t end_ms)
 	return rc;
 }
 
-static int
-receive_one(int fd, struct rdmo_stream *stream, uint64_t end_ms)
+int
+rdmo_socket_receive(int fd, struct rdmo_stream *stream, struct rdmo_notification *notification,
+		    uint32_t timeout_ms)
 {
+	const uint64_t end_ms = rdmo_now_ms() + timeout_ms;
 	int rc = 0;
 
-	rdmo_stream_begin(stream, true);
+	if (rdmo_stream_wanted(stream) == 0)
+		rdmo_stream_next(stream);
 	while (rdmo_stream_wanted(stream) > 0 && rc == 0) {
 		const ssize_t n = recv(fd, rdmo_stream_room(stream), rdmo_stream_wanted(stream),
 				       MSG_DONTWAIT);
@@ -291,6 +296,8 @@ receive_one(int fd, struct rdmo_stream *stream, uint64_t end_ms)
 		else if (n < 0)
 			rc = -errno;
 	}
+	if (rc == 0 && rdmo_notification_read(stream, notification) != RDMO_REASON_NONE)
+		rc = -EPROTO;
 	return rc;
 }
 
@@ -298,19 +305,17 @@ int
 rdmo_socket_ask(int fd, const void *bytes, uint32_t count, struct rdmo_stream *stream,
 		struct rdmo_notification *notification, uint32_t timeout_ms)
 {
-	const uint64_t end_ms = rdmo_now_ms() + timeout_ms;
 	const struct rdmo_cmd *cmd = bytes;
 	int rc;
 
-	rc = send_all(fd, bytes, count, end_ms);
+	rdmo_stream_begin(stream, true);
+	rc = rdmo_socket_send(fd, bytes, count, timeout_ms);
 	if (rc == 0)
-		rc = receive_one(fd, stream, end_ms);
-	if (rc != 0)
-		return rc;
-	if (rdmo_notification_read(stream, notification) != RDMO_REASON_NONE ||
-	    notification->kind != cmd->kind || notification->tag != rte_le_to_cpu_64(cmd->tag))
-		return -EPROTO;
-	return 0;
+		rc = rdmo_socket_receive(fd, stream, notification, timeout_ms);
+	if (rc == 0 &&
+	    (notification->kind != cmd->kind || notification->tag != rte_le_to_cpu_64(cmd->tag)))
+		rc = -EPROTO;
+	return rc;
 }
 
 int

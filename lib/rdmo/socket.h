@@ -29,8 +29,21 @@ void rdmo_socket_forget(const char *bound);
 /* Connect. Returns a descriptor; -EINVAL no such address; -ETIMEDOUT; -errno. */
 int rdmo_socket_connect(const char *address, uint32_t timeout_ms);
 
+/* Send all of it, within that time. Returns 0; -ETIMEDOUT; -ECONNRESET; -errno. */
+int rdmo_socket_send(int fd, const void *bytes, uint32_t count, uint32_t timeout_ms);
+
 /*
- * Send a command and wait for its notification, which `stream` has then.
+ * The next notification, which `stream` has until the next call; it has begun. What has come of one that is not whole within the time
+ * stays there.
+ *
+ * @param timeout_ms 0: do not wait
+ * @return 0; -ETIMEDOUT; -ECONNRESET the stream has ended; -EPROTO what came is none; -errno
+ */
+int rdmo_socket_receive(int fd, struct rdmo_stream *stream, struct rdmo_notification *notification,
+			uint32_t timeout_ms);
+
+/*
+ * Send a command and wait for its notification, which `stream` has then: of a stream by which nothing else comes.
  *
  * @return 0, whatever its status; -ETIMEDOUT; -ECONNRESET the stream has ended; -EPROTO what came is none, or another one's; -errno
  */

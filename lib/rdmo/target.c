@@ -27,11 +27,12 @@
 
 #define ANSWER_MS 5000
 
-/* Memory that was registered with the device. */
+/* Memory that is offered. */
 struct target_mr {
 	TAILQ_ENTRY(target_mr) next;
 	uint64_t key;
-	struct rdmapmd_mr *mr;
+	uint64_t events;       /* that are not polled yet */
+	struct rdmapmd_mr *mr; /* the device's, in another process than the worker; else NULL */
 };
 
 struct rdmo_target {
@@ -48,15 +49,47 @@ struct rdmo_target {
 	TAILQ_HEAD(, target_mr) mrs;
 };
 
+/* Of memory that was taken back meanwhile nothing is to be told. */
+static void
+event_take(struct rdmo_target *target, const struct rdmo_notification *notification)
+{
+	struct target_mr *entry;
+
+	TAILQ_FOREACH(entry, &target->mrs, next)
+		if (entry->key == notification->number)
+			entry->events += notification->count;
+}
+
+/* The next notification that is no event. */
+static int
+answer_receive(struct rdmo_target *target, struct rdmo_notification *notification)
+{
+	int rc;
+
+	do {
+		rc = rdmo_socket_receive(target->fd, &target->stream, notification, ANSWER_MS);
+		if (rc != 0)
+			return rc;
+		if (notification->kind == RDMO_CMD_EVENT)
+			event_take(target, notification);
+	} while (notification->kind == RDMO_CMD_EVENT);
+	return 0;
+}
+
 /* Ask, and have it done; a status that the caller has an error of its own for is that error. */
 static int
 ask(struct rdmo_target *target, uint32_t bytes, struct rdmo_notification *notification)
 {
-	int rc = rdmo_socket_ask(target->fd, target->cmd, bytes, &target->stream, notification,
-				 ANSWER_MS);
+	const struct rdmo_cmd *cmd = (const void *)target->cmd;
+	int rc;
 
+	rc = rdmo_socket_send(target->fd, cmd, bytes, ANSWER_MS);
+	if (rc == 0)
+		rc = answer_receive(target, notification);
 	if (rc != 0)
 		return rc;
+	if (notification->kind != cmd->kind || notification->tag != target->tag)
+		return -EPROTO;
 	switch (notification->status) {
 	case RDMO_STATUS_OK: return 0;
 	case RDMO_STATUS_KEY: return -ENOENT;
@@ -81,6 +114,14 @@ client_init(struct rdmo_target *target, const struct rdmo_addr *own,
 }
 
 static void
+mr_free(struct target_mr *entry)
+{
+	if (entry->mr != NULL)
+		rdmapmd_mr_dereg(entry->mr);
+	free(entry);
+}
+
+static void
 target_free(struct rdmo_target *target)
 {
 	struct target_mr *entry;
@@ -94,8 +135,7 @@ target_free(struct rdmo_target *target)
 		rdmapmd_cq_destroy(target->cq);
 	while ((entry = TAILQ_FIRST(&target->mrs)) != NULL) {
 		TAILQ_REMOVE(&target->mrs, entry, next);
-		rdmapmd_mr_dereg(entry->mr);
-		free(entry);
+		mr_free(entry);
 	}
 	free(target->address);
 	free(target);
@@ -111,6 +151,7 @@ target_new(const char *address, uint64_t id)
 		return NULL;
 	target->id = id;
 	target->fd = -1;
+	rdmo_stream_begin(&target->stream, true);
 	TAILQ_INIT(&target->mrs);
 	target->address = strdup(address);
 	if (target->address == NULL) {
@@ -307,39 +348,40 @@ mr_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint32_t r
 	return rc;
 }
 
+/* Its device's key is what a worker in another process knows it by. */
 static int
-remote_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint64_t *key)
+device_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, struct target_mr *entry)
 {
-	struct target_mr *entry = calloc(1, sizeof(*entry));
-	int rc;
-
-	if (entry == NULL)
-		return -ENOMEM;
-	rc = rdmapmd_mr_reg(target->pd, attr->addr, attr->length, access_of(attr->rights),
-			    &entry->mr);
-	if (rc == 0) {
-		rc = mr_offer(target, attr, entry->mr->rkey, &entry->key);
-		if (rc == 0) {
-			TAILQ_INSERT_TAIL(&target->mrs, entry, next);
-			*key = entry->key;
-			return 0;
-		}
-		rdmapmd_mr_dereg(entry->mr);
-	}
-	free(entry);
-	return rc;
+	return target->pd == NULL ? 0
+				  : rdmapmd_mr_reg(target->pd, attr->addr, attr->length,
+						   access_of(attr->rights), &entry->mr);
 }
 
 int
 rdmo_target_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint32_t bell,
 		  uint64_t *key)
 {
+	struct target_mr *entry;
+	int rc;
+
 	if (target == NULL || attr == NULL || attr->addr == NULL || key == NULL ||
 	    attr->length == 0 || attr->length > UINT64_MAX - (uintptr_t)attr->addr ||
 	    attr->rights == 0 || (attr->rights & ~(uint32_t)RDMO_RIGHTS_ALL) != 0)
 		return -EINVAL;
-	return target->pd != NULL ? remote_mr_reg(target, attr, key)
-				  : mr_offer(target, attr, bell, key);
+	entry = calloc(1, sizeof(*entry));
+	if (entry == NULL)
+		return -ENOMEM;
+	rc = device_mr_reg(target, attr, entry);
+	if (rc == 0)
+		rc = mr_offer(target, attr, entry->mr != NULL ? entry->mr->rkey : bell,
+			      &entry->key);
+	if (rc != 0) {
+		mr_free(entry);
+		return rc;
+	}
+	TAILQ_INSERT_TAIL(&target->mrs, entry, next);
+	*key = entry->key;
+	return 0;
 }
 
 int
@@ -348,9 +390,9 @@ rdmo_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint64_
 	return rdmo_target_offer(target, attr, 0, key);
 }
 
-/* The device forgets what the worker has let go of. */
+/* What the worker has let go of. */
 static void
-remote_mr_dereg(struct rdmo_target *target, uint64_t key)
+mr_forget(struct rdmo_target *target, uint64_t key)
 {
 	struct target_mr *entry;
 
@@ -360,8 +402,7 @@ remote_mr_dereg(struct rdmo_target *target, uint64_t key)
 	if (entry == NULL)
 		return;
 	TAILQ_REMOVE(&target->mrs, entry, next);
-	rdmapmd_mr_dereg(entry->mr);
-	free(entry);
+	mr_free(entry);
 }
 
 int
@@ -374,7 +415,7 @@ rdmo_mr_dereg(struct rdmo_target *target, uint64_t key)
 		return -EINVAL;
 	rc = ask(target, rdmo_mr_dereg_write(target->cmd, ++target->tag, key), &notification);
 	if (rc == 0)
-		remote_mr_dereg(target, key);
+		mr_forget(target, key);
 	return rc;
 }
 
@@ -402,6 +443,48 @@ rdmo_tail_set(struct rdmo_target *target, uint64_t key, rte_le64_t *tail, uint64
 	/* The worker has no atomic under way that this could lose, or be lost by. Partner: who reads what the queue has. */
 	__atomic_store_n(tail, rte_cpu_to_le_64(value), __ATOMIC_RELEASE);
 	return tail_hold(target, key, false);
+}
+
+/* ---- Events ---- */
+
+int
+rdmo_target_fd(const struct rdmo_target *target)
+{
+	return target == NULL ? -EINVAL : target->fd;
+}
+
+/* All that has come: 0, or why there is no more of it ever. */
+static int
+events_receive(struct rdmo_target *target)
+{
+	struct rdmo_notification notification;
+	int rc;
+
+	while ((rc = rdmo_socket_receive(target->fd, &target->stream, &notification, 0)) == 0) {
+		if (notification.kind != RDMO_CMD_EVENT)
+			return -EPROTO;
+		event_take(target, &notification);
+	}
+	return rc == -ETIMEDOUT ? 0 : rc;
+}
+
+int
+rdmo_target_poll(struct rdmo_target *target, struct rdmo_event *events, uint32_t n)
+{
+	struct target_mr *entry;
+	uint32_t count = 0;
+	int rc;
+
+	if (target == NULL || (events == NULL && n > 0))
+		return -EINVAL;
+	rc = events_receive(target);
+	TAILQ_FOREACH(entry, &target->mrs, next) {
+		if (count == n || entry->events == 0)
+			continue;
+		events[count++] = (struct rdmo_event){ .key = entry->key, .count = entry->events };
+		entry->events = 0;
+	}
+	return count > 0 ? (int)count : rc;
 }
 
 /* ---- Tickets ---- */

@@ -17,185 +17,12 @@
 
 #include <rte_common.h>
 #include <rte_cycles.h>
-#include <rte_malloc.h>
 
 #include "port.h"
 #include "rdmo/control.h"
 #include "rdmo/end.h"
-#include "rdmo/message.h"
 #include "rdmo/socket.h"
-#include "rdmo_world.h"
-
-#define WAIT_MS	 60000 /* with sanitizers on a busy machine */
-#define RECEIVES 8u
-#define BYTES	 4096u
-
-/* ---- An initiator that sends bytes ---- */
-
-static struct {
-	struct rdmapmd_qp *qp;
-	struct rdmapmd_cq *cq, *send_cq;
-	struct rdmapmd_mr *mr;
-	uint8_t *memory; /* receives, then one message */
-	uint64_t session;
-	uint32_t credits;
-	int fd;
-} raw;
-
-static void
-raw_receive(uint32_t i)
-{
-	const struct rdmapmd_sge sge = { (uintptr_t)raw.memory + i * BYTES, BYTES, raw.mr->lkey };
-	const struct rdmapmd_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 };
-
-	assert_int_equal(rdmapmd_post_recv(raw.qp, &wr, 1), 1);
-}
-
-static void
-raw_open(void)
-{
-	const struct rdmapmd_cq_init_attr cq = { .cqe = 128 };
-	struct rdmapmd_qp_init_attr attr = {
-		.qp_type = RDMAPMD_QPT_RC,
-		.cap = { .max_send_wr = 64, .max_recv_wr = RECEIVES, .max_send_sge = 1 },
-	};
-	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
-	struct rdmo_hello hello = { .producer = RTE_LE32(RDMO_NO_PRODUCER) };
-	struct rdmo_notification told;
-	struct rdmo_stream stream;
-	struct rdmo_addr own;
-
-	memcpy(hello.secret, world.secret, sizeof(hello.secret));
-	raw.memory = rte_zmalloc("raw", (RECEIVES + 1) * BYTES, 4096);
-	assert_non_null(raw.memory);
-	assert_int_equal(rdmapmd_mr_reg(world.pd[1], raw.memory, (RECEIVES + 1) * BYTES,
-					RDMAPMD_ACCESS_LOCAL_WRITE, &raw.mr),
-			 0);
-	assert_int_equal(rdmapmd_cq_create(world.context[1], &cq, &raw.cq), 0);
-	assert_int_equal(rdmapmd_cq_create(world.context[1], &cq, &raw.send_cq), 0);
-	attr.send_cq = raw.send_cq;
-	attr.recv_cq = raw.cq;
-	assert_int_equal(rdmapmd_qp_create(world.pd[1], &attr, &raw.qp), 0);
-	assert_int_equal(rdmo_end_prepare(raw.qp), 0);
-	for (uint32_t i = 0; i < RECEIVES; i++)
-		raw_receive(i);
-	assert_int_equal(rdmo_end_tell(world.context[1], 0, raw.qp->qp_num, RECEIVES, BYTES, &own),
-			 0);
-	raw.fd = rdmo_socket_connect(rdmo_worker_address(world.worker), WAIT_MS);
-	assert_true(raw.fd >= 0);
-	assert_int_equal(rdmo_socket_ask(raw.fd, cmd, rdmo_hello_write(cmd, 1, &hello, &own),
-					 &stream, &told, WAIT_MS),
-			 0);
-	assert_int_equal(told.status, RDMO_STATUS_OK);
-	raw.session = told.number;
-	raw.credits = rte_le_to_cpu_32(told.addr->credits);
-	assert_int_equal(rdmo_end_connect(raw.qp, 0, &own, told.addr, 0), 0);
-}
-
-static void
-raw_close(void)
-{
-	assert_int_equal(rdmapmd_qp_destroy(raw.qp), 0);
-	assert_int_equal(rdmapmd_cq_destroy(raw.send_cq), 0);
-	assert_int_equal(rdmapmd_cq_destroy(raw.cq), 0);
-	assert_int_equal(rdmapmd_mr_dereg(raw.mr), 0);
-	rte_free(raw.memory);
-	close(raw.fd);
-}
-
-static uint8_t *
-raw_message(void)
-{
-	return raw.memory + RECEIVES * BYTES;
-}
-
-static struct rdmapmd_wc
-completion_of(struct rdmapmd_cq *cq)
-{
-	const uint64_t end = rte_get_timer_cycles() + WAIT_MS / 1000 * rte_get_timer_hz();
-	struct rdmapmd_wc wc;
-
-	while (rdmapmd_poll_cq(cq, &wc, 1) == 0) {
-		if (rte_get_timer_cycles() > end)
-			fail_msg("nothing comes");
-		usleep(10);
-	}
-	assert_int_equal(wc.status, RDMAPMD_WC_SUCCESS);
-	return wc;
-}
-
-/* The worker's device has it then. */
-static void
-raw_send(uint32_t bytes)
-{
-	const struct rdmapmd_sge sge = { (uintptr_t)raw_message(), bytes, raw.mr->lkey };
-	const struct rdmapmd_send_wr wr = {
-		.opcode = RDMAPMD_WR_SEND,
-		.send_flags = RDMAPMD_SEND_SIGNALED,
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
-
-	assert_int_equal(rdmapmd_post_send(raw.qp, &wr, 1), 1);
-	completion_of(raw.send_cq);
-}
-
-/* The next message that comes: where it is, and its bytes. */
-static const uint8_t *
-raw_wait(uint32_t *bytes)
-{
-	const struct rdmapmd_wc wc = completion_of(raw.cq);
-
-	*bytes = wc.byte_len;
-	return raw.memory + wc.wr_id * BYTES;
-}
-
-/* An append of 8 bytes to the target's queue: a message that is good. */
-static uint32_t
-raw_append(uint64_t seq)
-{
-	const struct rdmo_append_hdr append = {
-		.ptr_addr = rte_cpu_to_le_64((uintptr_t)&world.tail),
-		.ptr_rkey = rte_cpu_to_le_64(world.ptr_key),
-		.data_rkey = rte_cpu_to_le_64(world.data_key),
-	};
-	struct rdmo_writer w;
-
-	rdmo_writer_begin(&w, raw_message(), BYTES, RDMO_MSG_REQUESTS, raw.session, seq);
-	assert_true(rdmo_writer_append(&w, RDMO_ID, 0, &append, "12345678", 8));
-	return rdmo_writer_end(&w, RECEIVES);
-}
-
-/* The next message that comes: the first answer in it. */
-static struct rdmo_answer
-raw_answer(struct rdmo_reader *reader)
-{
-	struct rdmo_answer answer;
-	const uint8_t *message;
-	uint32_t bytes;
-
-	message = raw_wait(&bytes);
-	assert_int_equal(rdmo_answers_open(reader, message, bytes, raw.session), RDMO_REASON_NONE);
-	assert_true(rdmo_answers_next(reader, &answer));
-	return answer;
-}
-
-static void
-raw_expect_close(enum rdmo_reason reason)
-{
-	struct rdmo_reader reader;
-	const uint8_t *message;
-	uint32_t bytes;
-
-	do {
-		message = raw_wait(&bytes);
-		assert_int_equal(rdmo_answers_open(&reader, message, bytes, raw.session),
-				 RDMO_REASON_NONE);
-	} while (reader.closed_by == RDMO_REASON_NONE);
-	if (reader.closed_by != (uint32_t)reason)
-		fail_msg("closed: %s, not: %s", rdmo_reason_str(reader.closed_by),
-			 rdmo_reason_str(reason));
-}
+#include "rdmo_raw.h"
 
 /* ---- Messages ---- */
 
@@ -217,14 +44,14 @@ test_a_good_message_is_answered(void **state)
 	struct rdmo_answer answer;
 
 	(void)state;
-	raw_open();
-	raw_send(raw_append(1));
-	answer = raw_answer(&reader);
+	rdmo_raw_open();
+	rdmo_raw_send(rdmo_raw_append(1));
+	answer = rdmo_raw_answer(&reader);
 	assert_int_equal(answer.status, RDMO_STATUS_OK);
 	assert_int_equal(answer.value, (uintptr_t)world.queue);
 	/* The message that was executed is a credit again. */
-	assert_int_equal(reader.credits, raw.credits + 1);
-	raw_close();
+	assert_int_equal(reader.credits, rdmo_raw.credits + 1);
+	rdmo_raw_close();
 	rdmo_wait_connections(1);
 }
 
@@ -236,15 +63,15 @@ test_an_unknown_operation_is_refused(void **state)
 	uint32_t bytes;
 
 	(void)state;
-	raw_open();
-	bytes = raw_append(1);
-	raw_message()[sizeof(struct rdmo_msg) + sizeof(struct rdmo_frame) + 8] = 99;
-	raw_send(bytes);
-	answer = raw_answer(&reader);
+	rdmo_raw_open();
+	bytes = rdmo_raw_append(1);
+	rdmo_raw_message()[sizeof(struct rdmo_msg) + sizeof(struct rdmo_frame) + 8] = 99;
+	rdmo_raw_send(bytes);
+	answer = rdmo_raw_answer(&reader);
 	assert_int_equal(answer.status, RDMO_STATUS_OP);
 	assert_int_equal(answer.op_id, 99);
 	assert_int_equal(rdmo_tail_of(), 0);
-	raw_close();
+	rdmo_raw_close();
 	rdmo_wait_connections(1);
 }
 
@@ -274,15 +101,15 @@ test_broken_framing_closes_a_connection(void **state)
 	for (uint32_t i = 0; i < RTE_DIM(rows); i++) {
 		uint32_t bytes;
 
-		raw_open();
-		bytes = raw_append(1);
-		raw_message()[rows[i].at] = rows[i].value;
-		raw_send((uint32_t)((int32_t)bytes + rows[i].more));
-		raw_expect_close(rows[i].reason);
+		rdmo_raw_open();
+		bytes = rdmo_raw_append(1);
+		rdmo_raw_message()[rows[i].at] = rows[i].value;
+		rdmo_raw_send((uint32_t)((int32_t)bytes + rows[i].more));
+		rdmo_raw_expect_close(rows[i].reason);
 		assert_int_equal(rdmo_tail_of(), i);
 		neighbour_goes_on();
 		rdmo_wait_connections(1);
-		raw_close();
+		rdmo_raw_close();
 	}
 }
 
@@ -292,14 +119,14 @@ test_a_foreign_session_closes_a_connection(void **state)
 	uint32_t bytes;
 
 	(void)state;
-	raw_open();
-	bytes = raw_append(1);
-	raw_message()[16] ^= 1;
-	raw_send(bytes);
-	raw_expect_close(RDMO_REASON_SESSION);
+	rdmo_raw_open();
+	bytes = rdmo_raw_append(1);
+	rdmo_raw_message()[16] ^= 1;
+	rdmo_raw_send(bytes);
+	rdmo_raw_expect_close(RDMO_REASON_SESSION);
 	assert_int_equal(rdmo_tail_of(), 0);
 	neighbour_goes_on();
-	raw_close();
+	rdmo_raw_close();
 	rdmo_wait_connections(1);
 }
 
@@ -307,12 +134,12 @@ static void
 test_a_cut_header_closes_a_connection(void **state)
 {
 	(void)state;
-	raw_open();
-	raw_append(1);
-	raw_send(24);
-	raw_expect_close(RDMO_REASON_SHORT);
+	rdmo_raw_open();
+	rdmo_raw_append(1);
+	rdmo_raw_send(24);
+	rdmo_raw_expect_close(RDMO_REASON_SHORT);
 	neighbour_goes_on();
-	raw_close();
+	rdmo_raw_close();
 	rdmo_wait_connections(1);
 }
 
@@ -323,25 +150,25 @@ test_more_messages_than_credits_close_a_connection(void **state)
 	struct rdmo_worker_stats stats;
 
 	(void)state;
-	raw_open();
+	rdmo_raw_open();
 	/* An answer for each, as many as there are receives; then the worker waits, and all credits are under way. */
-	for (uint32_t i = 0; i < RECEIVES; i++) {
-		raw_send(raw_append(1 + i));
+	for (uint32_t i = 0; i < RDMO_RAW_RECEIVES; i++) {
+		rdmo_raw_send(rdmo_raw_append(1 + i));
 		do
 			assert_int_equal(rdmo_worker_stats(world.worker, &stats), 0);
 		while (stats.operations != i + 1);
 	}
-	for (uint32_t i = 0; i < raw.credits; i++)
-		raw_send(raw_append(1 + RECEIVES + i));
+	for (uint32_t i = 0; i < rdmo_raw.credits; i++)
+		rdmo_raw_send(rdmo_raw_append(1 + RDMO_RAW_RECEIVES + i));
 	neighbour_goes_on();
 	assert_int_equal(rdmo_worker_stats(world.worker, &stats), 0);
 	assert_int_equal(stats.closed, 0);
-	raw_send(raw_append(1 + RECEIVES + raw.credits));
+	rdmo_raw_send(rdmo_raw_append(1 + RDMO_RAW_RECEIVES + rdmo_raw.credits));
 	rdmo_wait_connections(1);
 	assert_int_equal(rdmo_worker_stats(world.worker, &stats), 0);
 	assert_int_equal(stats.closed, 1);
 	neighbour_goes_on();
-	raw_close();
+	rdmo_raw_close();
 }
 
 /* ---- Streams ---- */
@@ -349,7 +176,7 @@ test_more_messages_than_credits_close_a_connection(void **state)
 static int
 stream_open(void)
 {
-	const int fd = rdmo_socket_connect(rdmo_worker_address(world.worker), WAIT_MS);
+	const int fd = rdmo_socket_connect(rdmo_worker_address(world.worker), RDMO_RAW_WAIT_MS);
 
 	assert_true(fd >= 0);
 	return fd;
@@ -384,10 +211,11 @@ test_a_client_without_a_queue_pair_is_no_target(void **state)
 				       : i == 1 ? rdmo_mr_dereg_write(cmd, 5, world.data_key)
 						: rdmo_rq_destroy_write(cmd, 5, world.rq_id);
 
-		assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), 0);
+		assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, RDMO_RAW_WAIT_MS),
+				 0);
 		assert_int_equal(told.status, i == 0 ? RDMO_STATUS_BOUNDS : RDMO_STATUS_CLIENT);
 		/* And that was all. */
-		assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS),
+		assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, RDMO_RAW_WAIT_MS),
 				 -ECONNRESET);
 		close(fd);
 	}
@@ -407,6 +235,7 @@ test_a_remote_target_whose_memory_is_not_there(void **state)
 	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
 	struct rdmo_scatter_iov iov = { .addr = reg.va, .len = rte_cpu_to_le_32(3) };
 	struct rdmo_op op = { .id = 77, .op_id = RDMO_OP_SCATTER, .length = 1 };
+	const struct rdmo_op flush = { .id = 77, .op_id = RDMO_OP_FLUSH };
 	struct rdmo_notification told;
 	struct rdmo_completion done;
 	struct rdmo_stream stream;
@@ -418,16 +247,16 @@ test_a_remote_target_whose_memory_is_not_there(void **state)
 
 	(void)state;
 	/* A queue pair of its own, which answers: with refusals, as the key is none. */
-	raw_open();
-	assert_int_equal(rdmo_end_tell(world.context[1], 0, raw.qp->qp_num, 0, 0, &own), 0);
+	rdmo_raw_open();
+	assert_int_equal(rdmo_end_tell(world.context[1], 0, rdmo_raw.qp->qp_num, 0, 0, &own), 0);
 	bytes = rdmo_client_init_write(cmd, 1, 77, &own);
-	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), 0);
+	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, RDMO_RAW_WAIT_MS), 0);
 	assert_int_equal(told.status, RDMO_STATUS_OK);
 	assert_true(told.addr->qpn != 0);
 	bytes = rdmo_rq_create_write(cmd, 2, NULL, secret);
-	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), 0);
+	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, RDMO_RAW_WAIT_MS), 0);
 	bytes = rdmo_mr_reg_write(cmd, 3, &reg, 0x123456);
-	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), 0);
+	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, RDMO_RAW_WAIT_MS), 0);
 	assert_int_equal(told.status, RDMO_STATUS_OK);
 	iov.rkey = rte_cpu_to_le_64(told.number);
 	op.scatter.iovs = &iov;
@@ -439,13 +268,15 @@ test_a_remote_target_whose_memory_is_not_there(void **state)
 	rdmo_wait(conn, &done, 1);
 	assert_int_equal(done.status, RDMO_STATUS_TARGET_LOST);
 	rdmo_expect(conn, &op, RDMO_STATUS_TARGET_LOST, 0);
+	rdmo_expect(conn, &flush, RDMO_STATUS_TARGET_LOST, 0);
 	assert_int_equal(world.area[0], 0xa5);
 	neighbour_goes_on();
 	/* The worker ends the stream of a target that is lost. */
-	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, WAIT_MS), -ECONNRESET);
+	assert_int_equal(rdmo_socket_ask(fd, cmd, bytes, &stream, &told, RDMO_RAW_WAIT_MS),
+			 -ECONNRESET);
 	close(fd);
 	rdmo_disconnect(conn);
-	raw_close();
+	rdmo_raw_close();
 	rdmo_wait_connections(1);
 }
 

@@ -219,6 +219,29 @@ rdmo_flush_of(uint64_t user_data, uint64_t key)
 	};
 }
 
+struct rdmo_scatter_iov
+rdmo_piece_of(const void *at, uint64_t key, uint32_t len)
+{
+	return (struct rdmo_scatter_iov){
+		.addr = rte_cpu_to_le_64((uintptr_t)at),
+		.rkey = rte_cpu_to_le_64(key),
+		.len = rte_cpu_to_le_32(len),
+	};
+}
+
+struct rdmo_op
+rdmo_scatter_of(uint64_t user_data, const struct rdmo_scatter_iov *iovs, const void *const *data,
+		uint32_t count)
+{
+	return (struct rdmo_op){
+		.user_data = user_data,
+		.id = RDMO_ID,
+		.op_id = RDMO_OP_SCATTER,
+		.length = count,
+		.scatter = { .iovs = iovs, .data = data },
+	};
+}
+
 static uint64_t
 deadline(void)
 {

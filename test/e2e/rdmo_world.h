@@ -77,6 +77,11 @@ struct rdmo_conn *rdmo_conn_to(const uint8_t *secret);
 struct rdmo_op rdmo_append_of(uint64_t user_data, const void *payload, uint32_t length);
 struct rdmo_op rdmo_flush_of(uint64_t user_data, uint64_t key);
 
+/* A piece of a SCATTER, and one of so many. */
+struct rdmo_scatter_iov rdmo_piece_of(const void *at, uint64_t key, uint32_t len);
+struct rdmo_op rdmo_scatter_of(uint64_t user_data, const struct rdmo_scatter_iov *iovs,
+			       const void *const *data, uint32_t count);
+
 /* All of them, by as many calls as it takes. */
 void rdmo_post_all(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n);
 /* So many completions, or a test that fails after a minute. */

@@ -63,6 +63,8 @@ notification_again(const struct rdmo_notification *n)
 		return rdmo_refused_write(room, n->kind, n->tag, n->status);
 	if (n->kind == RDMO_CMD_CLIENT_INIT)
 		return rdmo_client_init_done_write(room, n->tag, n->addr);
+	if (n->kind == RDMO_CMD_EVENT)
+		return rdmo_event_write(room, n->number, n->count);
 	if (n->kind == RDMO_CMD_HELLO)
 		return rdmo_hello_done_write(room, n->tag, n->number, n->first_seq, n->addr);
 	return rdmo_done_write(room, (enum rdmo_cmd_kind)n->kind, n->tag, n->number);

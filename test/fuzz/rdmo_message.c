@@ -104,6 +104,10 @@ request_again(struct rdmo_writer *w, const struct rdmo_request *request)
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append_again(w, request);
 	case RDMO_OP_SCATTER: return scatter_again(w, request);
+	case RDMO_OP_FETCH_ADD:
+	case RDMO_OP_CMP_SWAP:
+		return rdmo_writer_atomic(w, request->id, request->op_id, request->flags,
+					  request->atomic);
 	default:
 		must(request->op_id == RDMO_OP_FLUSH);
 		return rdmo_writer_flush(w, request->id, request->flags, request->flush);

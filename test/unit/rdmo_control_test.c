@@ -61,6 +61,8 @@ static const char mr_done[] = "52444d430183000008000000000000000807060504030201"
 			      "d8d7d6d5d4d3d2d1";
 static const char tail_done[] = "52444d430186000008000000000000000807060504030201"
 				"d8d7d6d5d4d3d2d1";
+static const char event[] = "52444d430187000010000000000000000000000000000000"
+			    "d8d7d6d5d4d3d2d10203000000000000";
 static const char mr_refused[] = "52444d430183080000000000000000000807060504030201";
 
 static const struct rdmo_addr address = {
@@ -157,6 +159,7 @@ test_notifications_are_written(void **state)
 	is_golden(rq_done, b, rdmo_done_write(b, RDMO_CMD_RQ_CREATE, TAG, 0xb1));
 	is_golden(mr_done, b, rdmo_done_write(b, RDMO_CMD_MR_REG, TAG, 0xd1d2d3d4d5d6d7d8));
 	is_golden(tail_done, b, rdmo_done_write(b, RDMO_CMD_TAIL, TAG, 0xd1d2d3d4d5d6d7d8));
+	is_golden(event, b, rdmo_event_write(b, 0xd1d2d3d4d5d6d7d8, 0x302));
 	is_golden(mr_refused, b, rdmo_refused_write(b, RDMO_CMD_MR_REG, TAG, RDMO_STATUS_FULL));
 	/* Of a command that nobody knows. */
 	assert_int_equal(rdmo_refused_write(b, 0x7f, TAG, RDMO_STATUS_OP), CMD);
@@ -267,6 +270,11 @@ test_notifications_are_read(void **state)
 		else
 			assert_null(n.addr);
 	}
+	assert_int_equal(notification_of(bytes, bytes_of(event, bytes), &stream, &n),
+			 RDMO_REASON_NONE);
+	assert_int_equal(n.kind, RDMO_CMD_EVENT);
+	assert_int_equal(n.number, 0xd1d2d3d4d5d6d7d8);
+	assert_int_equal(n.count, 0x302);
 	/* An answer to what this worker does not know. */
 	bytes_of(mr_refused, bytes);
 	bytes[5] = 0xff;
@@ -415,6 +423,7 @@ test_a_broken_header_closes_the_connection(void **state)
 static const struct row refused[] = {
 	{ mr_dereg, 5, 1, RDMO_CMDS, RDMO_STATUS_OP },
 	{ mr_dereg, 5, 1, 0x7f, RDMO_STATUS_OP },
+	{ mr_dereg, 5, 1, RDMO_CMD_EVENT, RDMO_STATUS_OP },
 	{ tail_hold, CMD + 8, 4, 0, RDMO_STATUS_OK },
 	{ tail_hold, CMD + 8, 4, 2, RDMO_STATUS_NOTSUP },
 	{ tail_hold, CMD + 12, 4, 1, RDMO_STATUS_NOTSUP },
@@ -613,6 +622,11 @@ static const struct row lies[] = {
 	{ hello_done, 70, 2, 0, RDMO_REASON_ANSWER },
 	{ hello_done, 5, 1, 0x81, RDMO_REASON_LENGTH },
 	{ rq_done, 5, 1, 0x85, RDMO_REASON_LENGTH },
+	{ rq_done, 5, 1, 0x87, RDMO_REASON_LENGTH },
+	{ event, 5, 1, 0x86, RDMO_REASON_LENGTH },
+	{ event, 24, 8, 0, RDMO_REASON_ANSWER },
+	{ event, 32, 8, 0, RDMO_REASON_ANSWER },
+	{ event, 16, 1, 1, RDMO_REASON_ANSWER }, /* tag */
 };
 
 static void

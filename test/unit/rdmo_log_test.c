@@ -251,7 +251,6 @@ test_what_appends_to_a_log_are_refused_for(void **state)
 		{ header, LOG_KEY, LOG_KEY, PRODUCERS, 0, 8, RDMO_STATUS_BOUNDS },
 		{ header, LOG_KEY, LOG_KEY, RDMO_NO_PRODUCER, 0, 8, RDMO_STATUS_BOUNDS },
 		{ header, LOG_KEY, LOG_KEY, 1, 0, half + 1, RDMO_STATUS_LENGTH },
-		{ header, LOG_KEY, LOG_KEY, 1, RDMO_FLAG_NOTIFY, 8, RDMO_STATUS_NOTSUP },
 	};
 	const uint8_t *ring = view_of().ring;
 

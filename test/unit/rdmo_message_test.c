@@ -28,7 +28,53 @@ static const char pulled[] = "52444d4f010002009800000000000000887766554433221100
 			     "300000000000000007000000000000000200000004000000"
 			     "0100000000000000002000000000000004000000000000000000020000000000"
 			     "00a00000000000009b00000000000200";
+/* FETCH_ADD with FENCE, CMP_SWAP. */
+static const char atomics[] = "52444d4f01000200700000000000000088776655443322110500000000000000"
+			      "200000000000000007000000000000000500000001000000"
+			      "0010000000000000b8b7b6b5b4b3b2b1ffffffffffffffff0000000000000000"
+			      "200000000000000007000000000000000600000000000000"
+			      "0810000000000000b8b7b6b5b4b3b2b102030000000000000405000000000000";
 /* ---- Golden bytes, both ways ---- */
+
+static void
+test_atomics(void **state)
+{
+	static const struct rdmo_atomic_hdr add = {
+		.addr = RTE_LE64(0x1000),
+		.rkey = RTE_LE64(0xb1b2b3b4b5b6b7b8),
+		.operand = RTE_LE64(UINT64_MAX),
+	};
+	static const struct rdmo_atomic_hdr swap = {
+		.addr = RTE_LE64(0x1008),
+		.rkey = RTE_LE64(0xb1b2b3b4b5b6b7b8),
+		.operand = RTE_LE64(0x302),
+		.swap = RTE_LE64(0x504),
+	};
+	_Alignas(8) uint8_t buffer[BYTES_MAX];
+	uint8_t golden[BYTES_MAX];
+	const uint32_t bytes = bytes_of(atomics, golden);
+	struct rdmo_request request;
+	struct rdmo_reader reader;
+	struct rdmo_writer w;
+
+	(void)state;
+	memset(buffer, 0xee, sizeof(buffer));
+	rdmo_writer_begin(&w, buffer, bytes, RDMO_MSG_REQUESTS, SESSION, 5);
+	assert_true(rdmo_writer_atomic(&w, 7, RDMO_OP_FETCH_ADD, RDMO_FLAG_FENCE, &add));
+	assert_true(rdmo_writer_atomic(&w, 7, RDMO_OP_CMP_SWAP, 0, &swap));
+	assert_false(rdmo_writer_atomic(&w, 7, RDMO_OP_CMP_SWAP, 0, &swap));
+	assert_int_equal(rdmo_writer_end(&w, 0), bytes);
+	assert_memory_equal(buffer, golden, bytes);
+	assert_int_equal(rdmo_requests_open(&reader, buffer, bytes, SESSION), RDMO_REASON_NONE);
+	assert_true(rdmo_requests_next(&reader, &request));
+	assert_int_equal(request.status, RDMO_STATUS_OK);
+	assert_int_equal(request.op_id, RDMO_OP_FETCH_ADD);
+	assert_memory_equal(request.atomic, &add, sizeof(add));
+	assert_true(rdmo_requests_next(&reader, &request));
+	assert_int_equal(request.status, RDMO_STATUS_OK);
+	assert_int_equal(request.op_id, RDMO_OP_CMP_SWAP);
+	assert_memory_equal(request.atomic, &swap, sizeof(swap));
+}
 
 static void
 test_requests_are_written(void **state)
@@ -296,6 +342,14 @@ static const struct refused {
 	{ pulled, 144, 8, UINT64_MAX - 1, 1, RDMO_STATUS_BOUNDS },
 	{ pulled, 136, 8, 17, 1, RDMO_STATUS_LENGTH },
 	{ pulled, 132, 4, 0, 1, RDMO_STATUS_LENGTH }, /* 0x20000 bytes that are not there */
+	{ atomics, 48, 4, 3, 0, RDMO_STATUS_OP },
+	{ atomics, 48, 4, 4, 0, RDMO_STATUS_OP },
+	{ atomics, 48, 4, 7, 0, RDMO_STATUS_OP },
+	{ atomics, 52, 4, 4, 0, RDMO_STATUS_NOTSUP }, /* PULL */
+	{ atomics, 56, 1, 4, 0, RDMO_STATUS_BOUNDS }, /* no multiple of 8 */
+	{ atomics, 56, 8, 0xfffffffffffffff8, 0, RDMO_STATUS_BOUNDS },
+	{ atomics, 80, 8, 1, 0, RDMO_STATUS_NOTSUP }, /* it is not for FETCH_ADD */
+	{ atomics, 104, 4, 5, 1, RDMO_STATUS_NOTSUP },
 };
 
 static void
@@ -570,6 +624,7 @@ test_every_cut_of_frames_that_are_alike(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_atomics),
 	cmocka_unit_test(test_requests_are_written),
 	cmocka_unit_test(test_requests_are_read),
 	cmocka_unit_test(test_what_is_pulled),
