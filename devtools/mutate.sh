@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Does a test notice when a feature is gone? Each feature of doc/features/rnic.ini is taken out of a copy of the sources,
-# one at a time, and the test that is named beside it must fail.
+# one at a time, and the test that is named beside it must fail. So it is with what other implementations of remote direct memory
+# operations do wrong, which is put into ours.
 
 set -euo pipefail
 
@@ -14,27 +15,62 @@ me=mutate
 usage()
 {
 	cat <<'USAGE'
-Usage: devtools/mutate.sh [--dir FOLDER] [FEATURE...] [-- MESON OPTIONS]
-       devtools/mutate.sh --list
+Usage: devtools/mutate.sh [--rdmo] [--dir FOLDER] [FEATURE...] [-- MESON OPTIONS]
+       devtools/mutate.sh [--rdmo] --list
 
 Takes features out of the driver, a part at a time, and runs the test of each. A case that is named beside the feature in
 doc/features/rnic.ini must fail. All features by default; FEATURE is a row's name there.
 
-Prints the table that doc/features/mutants.md holds; what is wrong goes to stderr.
+With --rdmo it is lib/rdmo that is changed, and FEATURE a case of e2e-rdmo-defects, or of the test that has it; it must fail.
+
+Prints the table that doc/features/mutants.md holds, with --rdmo doc/features/rdmo_defects.md; what is wrong goes to stderr.
 
   --dir FOLDER   the copy of the sources and its build; not below a world-writable folder (build/mutate)
+  --rdmo         defects in lib/rdmo, instead of features of the driver
   --list         only say what would be taken out, as the table's first two columns, and which rows take nothing out
 
 Exit code: 0 each test failed as it should, 1 one did not, or a row has no entry in here, 2 usage.
 
   devtools/mutate.sh 'RSS hash' 'VLAN filter' -- -Ddpdk_driver_headers=PATH
   devtools/mutate.sh >doc/features/mutants.md
+  devtools/mutate.sh --rdmo >doc/features/rdmo_defects.md
 USAGE
+}
+
+# Case, what is put in, test, file in lib/rdmo, what sed does to it.
+defects()
+{
+	cat <<'ROWS'
+an_append_is_answered|an append is not answered|e2e-rdmo-defects|peer.c|s/if (result->is_flushed || result->is_silent)/if (result->is_flushed || result->op_id == RDMO_OP_APPEND)/
+an_unknown_client_is_told|an unknown client has success|e2e-rdmo-defects|round.c|s/return RDMO_STATUS_CLIENT;/return RDMO_STATUS_OK;/
+an_unknown_key_is_told_by_the_flush_too|a FLUSH behind an unknown key has success|e2e-rdmo-defects|round.c|s/^\t\tfailure_note(result->flow, result);/\t\t;/
+an_unknown_operation_is_told|an unknown operation has success|e2e-rdmo-defects|message.c|s/return RDMO_STATUS_OP;/return flush_check(request, own, 16);/
+flushes_go_on_behind_what_is_out_of_bounds|what is out of bounds is never done with|e2e-rdmo-defects|peer.c|s/if (result->is_flushed || result->is_silent)/if (result->is_flushed || result->is_silent || result->status == RDMO_STATUS_BOUNDS)/
+no_receive_is_lost_by_what_is_refused|a message that is refused keeps its receive|e2e-rdmo-defects|peer.c|/^rdmo_peer_received/,/^}/s/^\trdmo_lane_give_back(lane, receive);/\t;/
+connections_get_places_of_their_own|two connections get one place|e2e-rdmo-defects|tail.c|/^rdmo_queue_reserve/,/^}/s/tail->reserved += bytes;/tail->reserved += bytes == 16 ? 0 : bytes;/
+a_tail_that_the_target_moves_is_seen|a foreign move of the tail is not seen|e2e-rdmo-defects|tail.c|s/if (found != move->compare) {/if (false) {/
+the_target_sees_the_tail_without_a_flush|a tail is published by FLUSH alone|e2e-rdmo-defects|round.c|/^rdmo_round_settle/,/^}/s/i < round->due; i++/i < round->due \&\& round->results[0].op_id == RDMO_OP_FLUSH; i++/
+nothing_is_written_behind_a_queue|a queue has no end|e2e-rdmo-defects|tail.c|s/return bytes <= queue->end - tail ? RDMO_STATUS_OK : RDMO_STATUS_FULL;/return RDMO_STATUS_OK;/
+a_key_is_no_pointer|a key is a pointer|e2e-rdmo-defects|session.c|s/rdmo_random_number(&key) != 0/(key = (uintptr_t)entry) == 0/
+a_key_is_its_receive_queue_s|a key is good for each receive queue|e2e-rdmo-defects|round.c|s/(region->rq_id != 0 && region->rq_id != flow->rq_id)/false/
+a_count_that_lies_is_refused|a count that is too small is believed|e2e-rdmo-defects|message.c|s/return left == 0 ? RDMO_STATUS_OK : RDMO_STATUS_LENGTH;/return RDMO_STATUS_OK;/
+pieces_are_checked_before_the_first_byte|pieces are not checked|e2e-rdmo-defects|round.c|/^scatter/,/^}/s/if (!rdmo_region_has(region, piece.addr, piece.len))/if (false)/
+a_wrong_operation_is_refused_alone|sums wrap|unit-rdmo-message|message.c|s/return rte_le_to_cpu_64(addr) > UINT64_MAX - bytes;/return false;/
+a_flush_of_a_key_is_about_that_key|a FLUSH is about all keys|e2e-rdmo-defects|round.c|s/if (key != 0 && failure->key != key)/if (false)/
+the_target_is_told|a reader that sleeps is not woken|e2e-rdmo-defects|peer.c|s/^\treaders_wake(&lane->round);/\t;/
+small_operations_share_a_message|operations go one by one|e2e-rdmo-defects|conn.c|s/ops + taken, n - taken);/ops + taken, 1);/;s/^\t\tif (taken == n)$/\t\tif (taken > 0)/
+taking_memory_back_drops_no_tail|a tail that is cached is dropped with the memory|e2e-rdmo-defects|round.c|/^rdmo_round_settle/,/^}/s/i < round->due; i++/i < round->due \&\& round->results[0].op_id == RDMO_OP_FLUSH; i++/
+memory_is_taken_back_without_any|another region is taken back|e2e-rdmo-defects|session.c|/^mr_dereg/,/^}/s/region_end(house, session, entry);/region_end(house, session, TAILQ_FIRST(\&session->regions));/
+a_refused_append_moves_no_tail|a refused append moves the tail|e2e-rdmo-defects|tail.c|/^rdmo_queue_reserve/,/^}/s/^\tif (status != RDMO_STATUS_OK)/\ttail->reserved += status == RDMO_STATUS_FULL ? 8 : 0;\n&/
+each_command_is_answered|a refused command is not answered|e2e-rdmo-defects|session.c|s/rdmo_refused_write(/0 * rdmo_refused_write(/
+initiators_of_a_receive_queue_go_with_it|initiators stay when their receive queue goes|e2e-rdmo-defects|session.c|/^rq_destroy/,/^}/s/rdmo_session_end(house, other);/;/
+a_remote_target_whose_memory_is_not_there|WRITEs that failed are done|e2e-rdmo-hostile|remote.c|s/^\t\trdmo_round_lose(&remote->round);/\t\tresults_take(remote);/
+ROWS
 }
 
 # Feature, what of it is taken out, test, file in drivers/net/rnic, what sed does to it. The call is there still and returns
 # success: it is the effect that is gone, one half at a time.
-mutations()
+features_out()
 {
 	cat <<'ROWS'
 Speed capabilities|the speeds|e2e-control|ethdev/info.c|/info->speed_capa =/d
@@ -146,8 +182,15 @@ BlueFlame|the same of a queue pair's|e2e-rdma-blueflame|core/doorbell.h|s/i < by
 ROWS
 }
 
+mutations()
+{
+	if $rdmo; then defects; else features_out; fi
+}
+
 dir=$root/build/mutate
 list=false
+rdmo=false
+folder=drivers/net/rnic
 wanted=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -161,17 +204,21 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	--list) list=true ;;
+	--rdmo)
+		rdmo=true
+		folder=lib/rdmo
+		;;
 	--)
 		shift
 		break
 		;;
 	-*) usage_error "unknown option $1" ;;
-	*)
-		mutations | grep -q "^$1|" || usage_error "no mutation for feature '$1'"
-		wanted+=("$1")
-		;;
+	*) wanted+=("$1") ;;
 	esac
 	shift
+done
+for feature in "${wanted[@]}"; do
+	mutations | grep -q "^$feature|" || usage_error "no mutation for feature '$feature'"
 done
 
 ini=$root/doc/features/rnic.ini
@@ -182,11 +229,16 @@ features()
 	sed -n 's/^\([A-Z][^=]*[^= ]\) *= Y$/\1/p' "$ini" | grep -v -x -e Linux -e x86-64 -e '.* doc'
 }
 
-# named FEATURE CASE...: is one of the cases in the comment above the feature, or above the line that says it has no row?
+# named FEATURE CASE...: is one of the cases in the comment above the feature, or above the line that says it has no row? Of a defect the
+# case itself is to be among them.
 named()
 {
 	local feature=$1 comment case
 	shift
+	if $rdmo; then
+		printf '%s\n' "$@" | grep -x -e "test_$feature"
+		return
+	fi
 	comment=$(awk -v feature="$feature" '
 		/^; \(no row\) / { if ($0 == "; (no row) " feature) print text; text = ""; next }
 		/^;/ { text = text " " $0; next }
@@ -209,13 +261,13 @@ wrong()
 }
 
 while read -r feature; do
-	mutations | grep -q "^$feature|" || wrong "row '$feature' has no mutation"
+	$rdmo || mutations | grep -q "^$feature|" || wrong "row '$feature' has no mutation"
 done < <(features)
 # A row whose file has moved, or whose lines are no longer there, takes nothing out.
 while IFS='|' read -r feature part _ file change; do
-	if [ ! -f "$root/drivers/net/rnic/$file" ]; then
+	if [ ! -f "$root/$folder/$file" ]; then
 		wrong "$feature, $part: there is no $file"
-	elif cmp -s <(sed "$change" "$root/drivers/net/rnic/$file") "$root/drivers/net/rnic/$file"; then
+	elif cmp -s <(sed "$change" "$root/$folder/$file") "$root/$folder/$file"; then
 		wrong "$feature, $part: nothing to take out of $file any more"
 	fi
 done < <(mutations)
@@ -245,22 +297,23 @@ targets_of()
 	echo "$loads test/${1%%-*}/${program//-/_}"
 }
 
-# broken TEST: the cases that fail, one a line.
+# broken TEST FEATURE: the cases that fail, one a line. Of a defect no other is run: many wait for what does not come then.
 broken()
 {
-	local -a targets
+	local -a targets only=()
 
+	[ "$1" != e2e-rdmo-defects ] || only=(--test-args "test_$2")
 	read -r -a targets <<<"$(targets_of "$1")"
 	ninja -C "$build" "${targets[@]}" >"$dir/build.log" 2>&1 ||
 		fail "no build, see $dir/build.log"
-	meson test -C "$build" --no-rebuild "$1" >"$dir/test.log" 2>&1 || true
+	meson test -C "$build" --no-rebuild "$1" "${only[@]}" >"$dir/test.log" 2>&1 || true
 	sed -n 's/^not ok [0-9]* - //p' "$build/meson-logs/testlog.txt"
 }
 
 # check FEATURE PART TEST FILE CHANGE
 check()
 {
-	local original=$dir/original copy=$source/drivers/net/rnic/$4 case
+	local original=$dir/original copy=$source/$folder/$4 case
 	local -a cases
 
 	cp "$copy" "$original"
@@ -269,18 +322,21 @@ check()
 		wrong "$1, $2: nothing to take out of $4 any more"
 		return 0
 	fi
-	mapfile -t cases < <(broken "$3" </dev/null)
+	mapfile -t cases < <(broken "$3" "$1" </dev/null)
 	if [ ${#cases[@]} -eq 0 ]; then
 		wrong "$1, $2: no case of $3 fails without it"
 	elif ! case=$(named "$1" "${cases[@]}"); then
-		wrong "$1, $2: ${cases[*]} of $3 fail without it, which rnic.ini does not name"
+		wrong "$1, $2: ${cases[*]} of $3 fail, which are not named"
 	else
 		echo "| $1 | $2 | $3: $case |"
 	fi
 	cp "$original" "$copy"
 }
 
-cat <<'HEAD'
+# What is before the table.
+head_of_features()
+{
+	cat <<'HEAD'
 # What the rows of rnic.ini are worth
 
 `devtools/mutate.sh` takes the effect of each feature out of the driver, a part at a time, and runs the test: calls are still
@@ -290,6 +346,22 @@ for which DPDK 22.11 has neither a row nor a call.
 | feature | without | fails |
 |---|---|---|
 HEAD
+}
+
+head_of_defects()
+{
+	cat <<'HEAD'
+# What others do wrong, and the tests that would notice it here
+
+`devtools/mutate.sh --rdmo` puts defects into lib/rdmo, one at a time, and runs the case: those of the document's own implementation, and
+others that its users would meet. This is what fails then.
+
+| case | with | fails |
+|---|---|---|
+HEAD
+}
+
+if $rdmo; then head_of_defects; else head_of_features; fi
 while IFS='|' read -r feature part name file change; do
 	if [ ${#wanted[@]} -eq 0 ] || [[ "|$(IFS='|' && echo "${wanted[*]}")|" == *"|$feature|"* ]]; then
 		check "$feature" "$part" "$name" "$file" "$change"
