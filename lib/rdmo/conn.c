@@ -181,6 +181,35 @@ append_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 				  op->length);
 }
 
+static bool
+put_write(struct rdmo_writer *writer, const struct rdmo_op *op)
+{
+	const struct rdmo_signal *signal = op->put.signal;
+	const struct rdmo_put_hdr put = {
+		.addr = rte_cpu_to_le_64(op->put.addr),
+		.rkey = rte_cpu_to_le_64(op->put.key),
+		.signal_addr = rte_cpu_to_le_64(signal->addr),
+		.signal_rkey = rte_cpu_to_le_64(signal->key),
+		.value = rte_cpu_to_le_64(signal->value),
+		.kind = rte_cpu_to_le_32(signal->kind),
+	};
+
+	return rdmo_writer_put(writer, op->id, op->flags, &put, op->put.payload, op->length);
+}
+
+static bool
+atomic_write(struct rdmo_writer *writer, const struct rdmo_op *op)
+{
+	const struct rdmo_atomic_hdr atomic = {
+		.addr = rte_cpu_to_le_64(op->atomic.addr),
+		.rkey = rte_cpu_to_le_64(op->atomic.key),
+		.operand = rte_cpu_to_le_64(op->atomic.operand),
+		.swap = rte_cpu_to_le_64(op->op_id == RDMO_OP_CMP_SWAP ? op->atomic.swap : 0),
+	};
+
+	return rdmo_writer_atomic(writer, op->id, op->op_id, op->flags, &atomic);
+}
+
 /* Add an operation to a message. 0; -ENOSPC there is no room; -EINVAL it is none. */
 static int
 op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
@@ -188,12 +217,6 @@ op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 	const struct rdmo_flush_hdr flush = {
 		.flush_id = rte_cpu_to_le_64(op->flush.flush_id),
 		.key = rte_cpu_to_le_64(op->flush.key),
-	};
-	const struct rdmo_atomic_hdr atomic = {
-		.addr = rte_cpu_to_le_64(op->atomic.addr),
-		.rkey = rte_cpu_to_le_64(op->atomic.key),
-		.operand = rte_cpu_to_le_64(op->atomic.operand),
-		.swap = rte_cpu_to_le_64(op->op_id == RDMO_OP_CMP_SWAP ? op->atomic.swap : 0),
 	};
 	bool fits;
 
@@ -205,10 +228,9 @@ op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 		fits = rdmo_writer_scatter(writer, op->id, op->flags, op->scatter.iovs,
 					   op->scatter.data, op->length);
 		break;
+	case RDMO_OP_PUT_SIGNAL: fits = put_write(writer, op); break;
 	case RDMO_OP_FETCH_ADD:
-	case RDMO_OP_CMP_SWAP:
-		fits = rdmo_writer_atomic(writer, op->id, op->op_id, op->flags, &atomic);
-		break;
+	case RDMO_OP_CMP_SWAP: fits = atomic_write(writer, op); break;
 	case RDMO_OP_FLUSH:
 		if ((op->flags & (RDMO_FLAG_SILENT | RDMO_FLAG_NOTIFY)) != 0)
 			return -EINVAL;

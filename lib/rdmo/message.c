@@ -57,6 +57,22 @@ rdmo_writer_flush(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 }
 
 bool
+rdmo_writer_put(struct rdmo_writer *w, uint64_t id, uint32_t flags, const struct rdmo_put_hdr *put,
+		const void *payload, uint32_t bytes)
+{
+	const uint64_t behind = sizeof(*put) + (uint64_t)bytes;
+	struct rdmo_put_hdr *hdr;
+
+	if (!rdmo_writer_has_room(w, rdmo_frame_bytes(behind)))
+		return false;
+	hdr = rdmo_writer_operation(w, id, RDMO_OP_PUT_SIGNAL, flags, behind);
+	*hdr = *put;
+	if (bytes > 0)
+		memcpy(hdr + 1, payload, bytes);
+	return true;
+}
+
+bool
 rdmo_writer_atomic(struct rdmo_writer *w, uint64_t id, uint32_t op_id, uint32_t flags,
 		   const struct rdmo_atomic_hdr *atomic)
 {
@@ -529,6 +545,25 @@ flush_check(struct rdmo_request *request, const void *own, uint64_t length)
 }
 
 static enum rdmo_status
+put_check(struct rdmo_request *request, const void *own, uint64_t length)
+{
+	const struct rdmo_put_hdr *put = own;
+
+	if (length < sizeof(*put))
+		return RDMO_STATUS_LENGTH;
+	request->put = put;
+	request->payload = (const uint8_t *)(put + 1);
+	request->bytes = length - sizeof(*put);
+	if (rte_le_to_cpu_64(put->signal_addr) % 8 != 0 || wraps(put->signal_addr, 8) ||
+	    wraps(put->addr, request->bytes))
+		return RDMO_STATUS_BOUNDS;
+	return (request->flags & RDMO_FLAG_PULL) != 0 || put->reserved != 0 ||
+			       rte_le_to_cpu_32(put->kind) >= RDMO_SIGNALS
+		       ? RDMO_STATUS_NOTSUP
+		       : RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
 atomic_check(struct rdmo_request *request, const void *own, uint64_t length)
 {
 	const struct rdmo_atomic_hdr *atomic = own;
@@ -604,6 +639,7 @@ request_check(struct rdmo_request *request, const void *own, uint64_t length)
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append_check(request, own, length);
 	case RDMO_OP_FLUSH: return flush_check(request, own, length);
+	case RDMO_OP_PUT_SIGNAL: return put_check(request, own, length);
 	case RDMO_OP_FETCH_ADD:
 	case RDMO_OP_CMP_SWAP: return atomic_check(request, own, length);
 	default: return scatter_check(request, own, length);

@@ -35,7 +35,7 @@ rdmo_frame_bytes(uint64_t behind)
 static inline bool
 rdmo_op_is_known(uint32_t op_id)
 {
-	return op_id <= RDMO_OP_SCATTER || op_id == RDMO_OP_FETCH_ADD || op_id == RDMO_OP_CMP_SWAP;
+	return op_id <= RDMO_OP_SCATTER || (op_id >= RDMO_OP_PUT_SIGNAL && op_id < RDMO_OPS);
 }
 
 /* Has its success a value of its own, each? */
@@ -90,6 +90,8 @@ static inline bool rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32
 				      uint32_t bytes);
 bool rdmo_writer_flush(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 		       const struct rdmo_flush_hdr *flush);
+bool rdmo_writer_put(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+		     const struct rdmo_put_hdr *put, const void *payload, uint32_t bytes);
 /* `op_id`: RDMO_OP_FETCH_ADD or RDMO_OP_CMP_SWAP. */
 bool rdmo_writer_atomic(struct rdmo_writer *w, uint64_t id, uint32_t op_id, uint32_t flags,
 			const struct rdmo_atomic_hdr *atomic);
@@ -204,8 +206,9 @@ struct rdmo_request {
 		const struct rdmo_append_hdr *append;
 		const struct rdmo_flush_hdr *flush;
 		const struct rdmo_atomic_hdr *atomic;
+		const struct rdmo_put_hdr *put;
 	};
-	/* APPEND: the payload; PULL: `pulls`. SCATTER: the pieces, for rdmo_scatter_next(). */
+	/* APPEND, PUT_SIGNAL: the payload; PULL: `pulls`. SCATTER: the pieces, for rdmo_scatter_next(). */
 	union {
 		const uint8_t *payload;
 		const struct rdmo_pull *pulls;

@@ -7,7 +7,7 @@
  * address, a TCP or UNIX socket of the worker's.
  *
  * What there is so far: targets in the worker's process (rdmo_target_open()), and in others (rdmo_target_connect()); FLUSH, APPEND to
- * queues, SCATTER; in the worker's process logs, and queues with shared tails.
+ * queues, SCATTER, PUT_SIGNAL, FETCH_ADD, CMP_SWAP; in the worker's process logs, and queues with shared tails.
  *
  * - **Errors.** Calls return 0 or -errno, and objects through the last parameter, which is not touched on error; bursts return
  *   counts. Besides what each call lists: -EINVAL a pointer is NULL, or a number out of its range; -ENOMEM.
@@ -542,6 +542,16 @@ struct rdmo_connect_attr {
 	bool sleeps;	   /**< whether it has a descriptor to sleep on: rdmo_conn_fd() */
 };
 
+/** What PUT_SIGNAL changes when its payload is there. */
+struct rdmo_signal {
+	uint64_t
+		addr; /**< of 8 bytes in the target, a multiple of 8; they are a number in little-endian */
+	uint64_t key;	   /**< the key for them */
+	uint64_t value;	   /**< what is stored or added */
+	uint32_t kind;	   /**< enum rdmo_signal_kind */
+	uint32_t reserved; /**< 0 */
+};
+
 /** An operation. */
 struct rdmo_op {
 	uint64_t user_data; /**< comes back in struct rdmo_completion */
@@ -549,7 +559,7 @@ struct rdmo_op {
 	uint16_t op_id;	    /**< enum rdmo_op_id */
 	/** RDMO_FLAG_FENCE, and not for FLUSH: RDMO_FLAG_SILENT, RDMO_FLAG_NOTIFY (rdmo_target_poll()); others are refused */
 	uint16_t flags;
-	uint32_t length; /**< APPEND: bytes of the payload. SCATTER: pieces. Else 0 */
+	uint32_t length; /**< APPEND, PUT_SIGNAL: bytes of the payload. SCATTER: pieces. Else 0 */
 	union {
 		/** APPEND */
 		struct {
@@ -569,6 +579,13 @@ struct rdmo_op {
 				*iovs;		 /**< the pieces, as they go over the wire */
 			const void *const *data; /**< of each piece, copied by rdmo_post() */
 		} scatter;
+		/** PUT_SIGNAL */
+		struct {
+			uint64_t addr;			  /**< of the first byte in the target */
+			uint64_t key;			  /**< the key for it */
+			const void *payload;		  /**< copied by rdmo_post() */
+			const struct rdmo_signal *signal; /**< read by rdmo_post(); not NULL */
+		} put;
 		/** FETCH_ADD, CMP_SWAP */
 		struct {
 			uint64_t

@@ -139,10 +139,11 @@ enum rdmo_op_id {
 	RDMO_OP_FLUSH, /**< answer, and with RDMO_FLAG_FENCE not before all earlier ones are visible */
 	RDMO_OP_APPEND,	 /**< put the payload at a queue's tail, and move the tail */
 	RDMO_OP_SCATTER, /**< put pieces of the payload to several addresses */
-	RDMO_OP_FETCH_ADD =
-		5,	  /**< add to a number in place; beyond the document, as the next one */
-	RDMO_OP_CMP_SWAP, /**< store a number in place, if it was what is compared */
-	RDMO_OPS	  /**< behind the last one; those between that are not named are unknown */
+	/** Put the payload somewhere, then change a number; beyond the document, as the next ones. */
+	RDMO_OP_PUT_SIGNAL = 4,
+	RDMO_OP_FETCH_ADD, /**< add to a number in place */
+	RDMO_OP_CMP_SWAP,  /**< store a number in place, if it was what is compared */
+	RDMO_OPS	   /**< behind the last one; those between that are not named are unknown */
 };
 
 /** How an operation is executed. */
@@ -213,6 +214,31 @@ RDMO_SIZE(rdmo_scatter_iov, 24);
 RDMO_OFFSET(rdmo_scatter_iov, rkey, 8);
 RDMO_OFFSET(rdmo_scatter_iov, len, 16);
 RDMO_OFFSET(rdmo_scatter_iov, reserved, 20);
+
+/** What a signal does with its number. */
+enum rdmo_signal_kind {
+	RDMO_SIGNAL_STORE, /**< it becomes the value; the key is one with RDMO_RIGHT_WRITE */
+	RDMO_SIGNAL_ADD, /**< the value is added, modulo 2^64; the key is one with RDMO_RIGHT_ATOMIC */
+	RDMO_SIGNALS	 /**< how many there are */
+};
+
+/** RDMO_OP_PUT_SIGNAL. The payload follows, 0 bytes and more. */
+struct rdmo_put_hdr {
+	rte_le64_t addr;	/**< of the payload's first byte in the target's memory */
+	rte_le64_t rkey;	/**< the key for it, with RDMO_RIGHT_WRITE */
+	rte_le64_t signal_addr; /**< of the number, 8 bytes in little-endian: a multiple of 8 */
+	rte_le64_t signal_rkey; /**< the key for it */
+	rte_le64_t value;	/**< what is stored or added, when the payload is visible */
+	rte_le32_t kind;	/**< enum rdmo_signal_kind */
+	rte_le32_t reserved;	/**< 0 */
+};
+RDMO_SIZE(rdmo_put_hdr, 48);
+RDMO_OFFSET(rdmo_put_hdr, rkey, 8);
+RDMO_OFFSET(rdmo_put_hdr, signal_addr, 16);
+RDMO_OFFSET(rdmo_put_hdr, signal_rkey, 24);
+RDMO_OFFSET(rdmo_put_hdr, value, 32);
+RDMO_OFFSET(rdmo_put_hdr, kind, 40);
+RDMO_OFFSET(rdmo_put_hdr, reserved, 44);
 
 /** RDMO_OP_FETCH_ADD, RDMO_OP_CMP_SWAP: of 8 bytes, little-endian. No payload. */
 struct rdmo_atomic_hdr {

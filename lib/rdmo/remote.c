@@ -204,13 +204,14 @@ static void
 atomic_add(struct rdmo_remote *remote, struct batch *batch)
 {
 	const struct rdmo_round_atomic *atomic = &remote->round.atomic;
-	const bool is_swap = atomic->result->op_id == RDMO_OP_CMP_SWAP;
-	struct rdmapmd_send_wr *wr = batch_add(batch, is_swap ? RDMAPMD_WR_ATOMIC_CMP_AND_SWP
-							      : RDMAPMD_WR_ATOMIC_FETCH_AND_ADD);
+	struct rdmapmd_send_wr *wr =
+		batch_add(batch, atomic->is_swap ? RDMAPMD_WR_ATOMIC_CMP_AND_SWP
+						 : RDMAPMD_WR_ATOMIC_FETCH_AND_ADD);
 
 	wr->wr.atomic.remote_addr = atomic->addr;
 	wr->wr.atomic.rkey = atomic->rkey;
-	wr->wr.atomic.compare_add = is_swap ? rte_cpu_to_le_64(atomic->operand) : atomic->operand;
+	wr->wr.atomic.compare_add =
+		atomic->is_swap ? rte_cpu_to_le_64(atomic->operand) : atomic->operand;
 	wr->wr.atomic.swap = rte_cpu_to_le_64(atomic->swap);
 	segment_add(batch, wr, &remote->found[RDMO_ROUND], sizeof(*remote->found), remote->mr);
 	remote->has_looked = true;
@@ -257,7 +258,7 @@ results_take(struct rdmo_remote *remote)
 
 	for (uint32_t i = 0; i < remote->moved; i++)
 		rdmo_round_moved(round, i, &remote->moves[i], rte_le_to_cpu_64(remote->found[i]));
-	if (round->atomic.result != NULL)
+	if (round->atomic.result != NULL && rdmo_op_has_value(round->atomic.result->op_id))
 		round->atomic.result->value = rte_le_to_cpu_64(remote->found[RDMO_ROUND]);
 	if (round->look.queue != NULL)
 		rdmo_region_seen(round->look.queue, round->look.word,

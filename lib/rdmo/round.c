@@ -299,8 +299,72 @@ atomic(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 		result->value = number_change((rte_le64_t *)(uintptr_t)addr,
 					      request->op_id == RDMO_OP_CMP_SWAP, operand, swap);
 	else
-		round->atomic =
-			(struct rdmo_round_atomic){ result, addr, operand, swap, region->rkey };
+		round->atomic = (struct rdmo_round_atomic){
+			.result = result,
+			.addr = addr,
+			.operand = operand,
+			.swap = swap,
+			.rkey = region->rkey,
+			.is_swap = request->op_id == RDMO_OP_CMP_SWAP,
+		};
+	return RDMO_STATUS_OK;
+}
+
+/* A signal, behind its payload. */
+static void
+signal_give(struct rdmo_round *round, const struct rdmo_region *region,
+	    const struct rdmo_put_hdr *put, struct rdmo_result *result)
+{
+	const uint64_t addr = rte_le_to_cpu_64(put->signal_addr);
+	const uint64_t value = rte_le_to_cpu_64(put->value);
+	const bool is_add = put->kind == rte_cpu_to_le_32(RDMO_SIGNAL_ADD);
+	rte_le64_t *const number = (rte_le64_t *)(uintptr_t)addr;
+
+	if (region->remote == NULL && is_add)
+		number_change(number, false, value, 0);
+	else if (region->remote == NULL)
+		__atomic_store_n(number, put->value, __ATOMIC_RELEASE);
+	else if (is_add)
+		round->atomic = (struct rdmo_round_atomic){
+			.result = result,
+			.addr = addr,
+			.operand = value,
+			.rkey = region->rkey,
+		};
+	else
+		write_add(round->writes, region, addr, (const uint8_t *)&put->value,
+			  sizeof(put->value));
+}
+
+static enum rdmo_status
+put(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_request *request,
+    struct rdmo_result *result)
+{
+	const struct rdmo_put_hdr *hdr = request->put;
+	const uint64_t addr = rte_le_to_cpu_64(hdr->addr);
+	const uint32_t right = hdr->kind == rte_cpu_to_le_32(RDMO_SIGNAL_ADD) ? RDMO_RIGHT_ATOMIC
+									      : RDMO_RIGHT_WRITE;
+	struct rdmo_region *region, *number;
+	enum rdmo_status status;
+
+	result->key = rte_le_to_cpu_64(hdr->rkey);
+	region = region_for(regions, result->flow, result->key, RDMO_RIGHT_WRITE, &status);
+	if (region == NULL)
+		return status;
+	number = region_for(regions, result->flow, rte_le_to_cpu_64(hdr->signal_rkey), right,
+			    &status);
+	if (number == NULL)
+		return status;
+	if (!rdmo_region_has(region, addr, request->bytes) ||
+	    !rdmo_region_has(number, rte_le_to_cpu_64(hdr->signal_addr), sizeof(rte_le64_t)))
+		return RDMO_STATUS_BOUNDS;
+	if ((request->flags & RDMO_FLAG_NOTIFY) != 0)
+		result->notify = region;
+	if (round->writes != NULL)
+		write_add(round->writes, region, addr, request->payload, (uint32_t)request->bytes);
+	else if (request->bytes > 0)
+		memcpy((void *)(uintptr_t)addr, request->payload, request->bytes);
+	signal_give(round, number, hdr, result);
 	return RDMO_STATUS_OK;
 }
 
@@ -336,6 +400,7 @@ execute(struct rdmo_round *round, const struct rdmo_map *regions,
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append(round, regions, request, result);
 	case RDMO_OP_SCATTER: return scatter(round, regions, request, result);
+	case RDMO_OP_PUT_SIGNAL: return put(round, regions, request, result);
 	case RDMO_OP_FETCH_ADD:
 	case RDMO_OP_CMP_SWAP: return atomic(round, regions, request, result);
 	default: return flush(regions, request, result);
@@ -348,9 +413,9 @@ rdmo_round_has_room(const struct rdmo_round *round, const struct rdmo_request *r
 	const uint64_t pieces = request->op_id == RDMO_OP_SCATTER ? request->count : 1;
 
 	/* What it does in one step with others', as a queue pair does it, would not be in order. */
-	const bool is_alone = (request->flags & RDMO_FLAG_FENCE) != 0 ||
-			      request->op_id == RDMO_OP_FETCH_ADD ||
-			      request->op_id == RDMO_OP_CMP_SWAP;
+	const bool is_alone =
+		(request->flags & RDMO_FLAG_FENCE) != 0 || request->op_id == RDMO_OP_PUT_SIGNAL ||
+		request->op_id == RDMO_OP_FETCH_ADD || request->op_id == RDMO_OP_CMP_SWAP;
 
 	return round->count == 0 || request->status != RDMO_STATUS_OK ||
 	       (!is_alone && round->atomic.result == NULL &&

@@ -99,9 +99,10 @@ struct rdmo_writes {
 
 /* A number of a remote target that is to be changed in place: alone in its round. */
 struct rdmo_round_atomic {
-	struct rdmo_result *result; /* whose value is what was found; NULL: there is none */
+	struct rdmo_result *result; /* whose it is; NULL: there is none */
 	uint64_t addr, operand, swap;
 	uint32_t rkey;
+	bool is_swap;
 };
 
 /* A tail of a remote target that is to be read. */

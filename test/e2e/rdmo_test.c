@@ -206,6 +206,50 @@ test_numbers_are_changed_in_place(void **state)
 	rdmo_disconnect(conns[1]);
 }
 
+/* Whoever sees the number sees the payload. */
+static void
+test_a_put_signals(void **state)
+{
+	struct rdmo_mr_attr attr = {
+		.addr = world.area,
+		.length = sizeof(world.area),
+		.rights = RDMO_RIGHT_ATOMIC | RDMO_RIGHT_WRITE,
+	};
+	rte_le64_t *const number = (void *)(world.area + 4096);
+	struct rdmo_signal signal = { .addr = (uintptr_t)number };
+	uint64_t payload, seen;
+	struct rdmo_op op = {
+		.id = RDMO_ID,
+		.op_id = RDMO_OP_PUT_SIGNAL,
+		.length = sizeof(payload),
+		.put = { .addr = (uintptr_t)world.area, .payload = &payload, .signal = &signal },
+	};
+	struct rdmo_completion done;
+
+	(void)state;
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &op.put.key), 0);
+	signal.key = op.put.key;
+	__atomic_store_n(number, 0, __ATOMIC_RELEASE);
+	for (payload = 1; payload <= 200; payload++) {
+		signal.kind = payload % 2 == 0 ? RDMO_SIGNAL_ADD : RDMO_SIGNAL_STORE;
+		signal.value = payload % 2 == 0 ? 1 : payload;
+		rdmo_post_all(world.conn, &op, 1);
+		while (rte_le_to_cpu_64(__atomic_load_n(number, __ATOMIC_ACQUIRE)) != payload)
+			usleep(10);
+		memcpy(&seen, world.area, sizeof(seen));
+		assert_int_equal(seen, payload);
+		rdmo_wait(world.conn, &done, 1);
+		assert_int_equal(done.status, RDMO_STATUS_OK);
+		assert_int_equal(done.length, sizeof(payload));
+		assert_int_equal(done.value, 0);
+	}
+	signal.addr += 4;
+	rdmo_expect(world.conn, &op, RDMO_STATUS_BOUNDS, 0);
+	signal.addr -= 4;
+	op.put.key = world.read_key;
+	rdmo_expect(world.conn, &op, RDMO_STATUS_RIGHTS, 0);
+}
+
 /* ---- Flush ---- */
 
 static void
@@ -656,6 +700,7 @@ main(int argc, char **argv)
 		TEST(test_a_queue_is_filled_by_two_connections),
 		TEST(test_a_scatter_writes_its_pieces),
 		TEST(test_numbers_are_changed_in_place),
+		TEST(test_a_put_signals),
 		TEST(test_silent_operations_are_told_of_by_a_flush),
 		TEST(test_silent_operations_alone_do_not_stop_a_connection),
 		TEST(test_each_refusal),

@@ -104,6 +104,10 @@ request_again(struct rdmo_writer *w, const struct rdmo_request *request)
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append_again(w, request);
 	case RDMO_OP_SCATTER: return scatter_again(w, request);
+	case RDMO_OP_PUT_SIGNAL:
+		touch(request->payload, request->bytes);
+		return rdmo_writer_put(w, request->id, request->flags, request->put,
+				       request->payload, (uint32_t)request->bytes);
 	case RDMO_OP_FETCH_ADD:
 	case RDMO_OP_CMP_SWAP:
 		return rdmo_writer_atomic(w, request->id, request->op_id, request->flags,

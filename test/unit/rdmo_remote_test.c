@@ -132,6 +132,39 @@ test_a_remote_number_is_alone(void **state)
 	assert_null(world.round.atomic.result);
 }
 
+/* A number that is stored is one more WRITE, behind the payload's; one that is added to is an atomic behind it. */
+static void
+test_a_remote_put_signals(void **state)
+{
+	const uintptr_t at = (uintptr_t)world.target.memory;
+	const rte_le64_t seven = RTE_LE64(7);
+
+	(void)state;
+	make_remote();
+	round_add_put(world.target.memory, WRITE_KEY, world.target.memory + 64, HERE_KEY,
+		      RDMO_SIGNAL_STORE, 7, "one");
+	round_run();
+	assert_int_equal(writes.count, 2);
+	expect_write(0, at, "one", RKEY + 2);
+	assert_int_equal(written[1].addr, at + 64);
+	assert_int_equal(written[1].bytes, sizeof(seven));
+	assert_memory_equal(written[1].from, &seven, sizeof(seven));
+	assert_int_equal(written[1].rkey, RKEY + 6);
+	assert_null(world.round.atomic.result);
+	rdmo_round_conclude(&world.round);
+	rdmo_round_begin(&world.round);
+	round_add_put(world.target.memory, WRITE_KEY, world.target.memory + 64, HERE_KEY,
+		      RDMO_SIGNAL_ADD, 9, "two");
+	round_run();
+	assert_int_equal(writes.count, 1);
+	expect_write(0, at, "two", RKEY + 2);
+	assert_non_null(world.round.atomic.result);
+	assert_int_equal(world.round.atomic.addr, at + 64);
+	assert_int_equal(world.round.atomic.operand, 9);
+	assert_false(world.round.atomic.is_swap);
+	assert_int_equal(world.target.memory[0], 0xa5);
+}
+
 static void
 test_a_remote_round_that_fails(void **state)
 {
@@ -194,8 +227,8 @@ test_what_a_remote_round_takes(void **state)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_a_remote_tail_is_read_first), TEST(test_what_is_to_be_written_to_a_remote_target),
-	TEST(test_a_remote_number_is_alone),	TEST(test_a_remote_round_that_fails),
-	TEST(test_what_a_remote_round_takes),
+	TEST(test_a_remote_number_is_alone),	TEST(test_a_remote_put_signals),
+	TEST(test_a_remote_round_that_fails),	TEST(test_what_a_remote_round_takes),
 };
 
 PLAIN_MAIN("rdmo-remote", tests)

@@ -125,6 +125,37 @@ test_numbers_are_changed_in_place(void **state)
 	assert_int_equal(world.target.queue[QUEUE - 1], 0xa5);
 }
 
+/* The payload, then its number; if one of both is refused, neither is touched. */
+static void
+test_a_put_signals(void **state)
+{
+	uint8_t *const at = world.target.memory;
+	rte_le64_t *const number = (void *)(at + 64);
+
+	(void)state;
+	*number = RTE_LE64(40);
+	round_add_put(at, WRITE_KEY, number, WRITE_KEY, RDMO_SIGNAL_STORE, 7, "one");
+	round_add_put(at + 3, WRITE_KEY, number, HERE_KEY, RDMO_SIGNAL_ADD, UINT64_MAX, "two");
+	round_add_put(at + QUEUE, WRITE_KEY, number, HERE_KEY, RDMO_SIGNAL_ADD, 10, "");
+	round_add_put(at, WRITE_KEY, number, WRITE_KEY, RDMO_SIGNAL_ADD, 1, "no");
+	round_add_put(at, READ_KEY, number, WRITE_KEY, RDMO_SIGNAL_STORE, 1, "no");
+	round_add_put(at, WRITE_KEY, number, FOREIGN_KEY, RDMO_SIGNAL_STORE, 1, "no");
+	round_add_put(at + QUEUE - 1, WRITE_KEY, number, WRITE_KEY, RDMO_SIGNAL_STORE, 1, "no");
+	round_add_put(at, WRITE_KEY, at + QUEUE, WRITE_KEY, RDMO_SIGNAL_STORE, 1, "no");
+	round_run();
+	rdmo_round_settle(&world.round);
+	for (uint32_t i = 0; i < 3; i++)
+		round_expect(i, RDMO_STATUS_OK, 0);
+	round_expect(3, RDMO_STATUS_RIGHTS, 0);
+	round_expect(4, RDMO_STATUS_RIGHTS, 0);
+	round_expect(5, RDMO_STATUS_KEY, 0);
+	round_expect(6, RDMO_STATUS_BOUNDS, 0);
+	round_expect(7, RDMO_STATUS_BOUNDS, 0);
+	assert_memory_equal(at, "onetwo\xa5", 7);
+	assert_int_equal(rte_le_to_cpu_64(*number), 16);
+	assert_int_equal(at[QUEUE - 1], 0xa5);
+}
+
 static void
 test_a_pull_is_not_there(void **state)
 {
@@ -526,6 +557,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_a_fence_publishes_what_is_before_it),
 	TEST(test_what_appends_are_refused_for),
 	TEST(test_numbers_are_changed_in_place),
+	TEST(test_a_put_signals),
 	TEST(test_a_pull_is_not_there),
 	TEST(test_what_asks_for_it_is_counted_for_the_target),
 	TEST(test_a_queue_takes_what_fits_to_its_last_byte),

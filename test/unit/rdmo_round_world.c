@@ -157,3 +157,20 @@ round_add_scatter(const struct rdmo_scatter_iov *iovs, const void *const *data, 
 {
 	assert_true(rdmo_writer_scatter(&world.writer, ID, 0, iovs, data, count));
 }
+
+void
+round_add_put(const void *at, uint64_t key, const void *number, uint64_t number_key, uint32_t kind,
+	      uint64_t value, const char *payload)
+{
+	const struct rdmo_put_hdr hdr = {
+		.addr = rte_cpu_to_le_64((uintptr_t)at),
+		.rkey = rte_cpu_to_le_64(key),
+		.signal_addr = rte_cpu_to_le_64((uintptr_t)number),
+		.signal_rkey = rte_cpu_to_le_64(number_key),
+		.value = rte_cpu_to_le_64(value),
+		.kind = rte_cpu_to_le_32(kind),
+	};
+
+	assert_true(
+		rdmo_writer_put(&world.writer, ID, 0, &hdr, payload, (uint32_t)strlen(payload)));
+}

@@ -56,6 +56,8 @@ void round_add_atomic(uint32_t op_id, const void *at, uint64_t key, uint64_t ope
 		      uint64_t swap);
 void round_add_scatter(const struct rdmo_scatter_iov *iovs, const void *const *data,
 		       uint32_t count);
+void round_add_put(const void *at, uint64_t key, const void *number, uint64_t number_key,
+		   uint32_t kind, uint64_t value, const char *payload);
 struct rdmo_scatter_iov round_piece(const void *at, uint64_t key, uint32_t len);
 
 /* Execute what was written, in one round that is not settled; those that are alike one by one, or at once. */
