@@ -123,6 +123,17 @@ write_add(struct rdmo_writes *writes, const struct rdmo_region *region, uint64_t
 		};
 }
 
+/* Bytes go to a region that has them: now, or when the round is written. */
+static void
+place(struct rdmo_round *round, const struct rdmo_region *region, uint64_t addr,
+      const uint8_t *from, uint64_t bytes)
+{
+	if (round->writes != NULL)
+		write_add(round->writes, region, addr, from, (uint32_t)bytes);
+	else if (bytes > 0)
+		memcpy((void *)(uintptr_t)addr, from, bytes);
+}
+
 /* To a remote queue: its bytes are reserved, and are to be written. */
 static enum rdmo_status
 append_remote(struct rdmo_round *round, struct rdmo_region *data, const struct rdmo_region *ptr,
@@ -190,8 +201,6 @@ append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 		return status;
 	if (!rdmo_region_has(ptr, ptr_addr, sizeof(rte_le64_t)))
 		return RDMO_STATUS_BOUNDS;
-	if ((request->flags & RDMO_FLAG_NOTIFY) != 0)
-		result->notify = data;
 	/* A log has its own tail, which is no other's. */
 	if ((ptr->is_log || data->is_log) && (ptr != data || ptr_addr != data->va))
 		return RDMO_STATUS_TAIL;
@@ -244,17 +253,10 @@ scatter(struct rdmo_round *round, const struct rdmo_map *regions,
 			return status;
 		if (!rdmo_region_has(region, piece.addr, piece.len))
 			return RDMO_STATUS_BOUNDS;
-		if ((request->flags & RDMO_FLAG_NOTIFY) != 0)
-			result->notify = region;
 	}
 	pieces = rdmo_pieces_of(request);
-	while (rdmo_pieces_next(&pieces, &piece)) {
-		if (round->writes != NULL)
-			write_add(round->writes, rdmo_map_find(regions, piece.rkey), piece.addr,
-				  piece.data, piece.len);
-		else if (piece.len > 0)
-			memcpy((void *)(uintptr_t)piece.addr, piece.data, piece.len);
-	}
+	while (rdmo_pieces_next(&pieces, &piece))
+		place(round, rdmo_map_find(regions, piece.rkey), piece.addr, piece.data, piece.len);
 	return RDMO_STATUS_OK;
 }
 
@@ -293,8 +295,6 @@ atomic(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 		return status;
 	if (!rdmo_region_has(region, addr, sizeof(rte_le64_t)))
 		return RDMO_STATUS_BOUNDS;
-	if ((request->flags & RDMO_FLAG_NOTIFY) != 0)
-		result->notify = region;
 	if (region->remote == NULL)
 		result->value = number_change((rte_le64_t *)(uintptr_t)addr,
 					      request->op_id == RDMO_OP_CMP_SWAP, operand, swap);
@@ -358,12 +358,7 @@ put(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_
 	if (!rdmo_region_has(region, addr, request->bytes) ||
 	    !rdmo_region_has(number, rte_le_to_cpu_64(hdr->signal_addr), sizeof(rte_le64_t)))
 		return RDMO_STATUS_BOUNDS;
-	if ((request->flags & RDMO_FLAG_NOTIFY) != 0)
-		result->notify = region;
-	if (round->writes != NULL)
-		write_add(round->writes, region, addr, request->payload, (uint32_t)request->bytes);
-	else if (request->bytes > 0)
-		memcpy((void *)(uintptr_t)addr, request->payload, request->bytes);
+	place(round, region, addr, request->payload, request->bytes);
 	signal_give(round, number, hdr, result);
 	return RDMO_STATUS_OK;
 }
@@ -442,6 +437,8 @@ rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions, str
 	result->status = execute(round, regions, request, result);
 	if (round->elsewhere != RDMO_HERE)
 		return false;
+	if ((request->flags & RDMO_FLAG_NOTIFY) != 0 && result->status == RDMO_STATUS_OK)
+		result->notify = rdmo_map_find(regions, result->key);
 	round->count++;
 	round->result_count++;
 	return true;
