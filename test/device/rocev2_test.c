@@ -14,6 +14,7 @@
 #include "softrnic/base/random.h"
 #include "softrnic/rocev2/decode.h"
 #include "softrnic/rocev2/encode.h"
+#include "softrnic/rocev2/fold.h"
 #include "softrnic/rocev2/icrc.h"
 
 #define FRAMES 1000000
@@ -82,6 +83,34 @@ test_the_icrc_is_others(void **state)
 	(void)state;
 	crc = rocev2_icrc_add(crc, packet + 36, sizeof(packet) - 36);
 	assert_int_equal(rte_cpu_to_be_32(crc), 0x78f353f3);
+}
+
+/* With and without what the CPU has for it: the sum of ISA-L, and the bytes as they are, with nothing beside them. */
+static void
+test_what_is_copied_is_summed(void **state)
+{
+	static uint8_t from[5200], to[5200];
+	const bool is_there = rocev2_fold_is_there;
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(from); i++)
+		from[i] = (uint8_t)(i * i >> 3);
+	for (uint32_t length = 0; length <= 5000; length += length < 1100 ? 1 : 61)
+		for (uint32_t way = 0; way < 2; way++) {
+			const uint32_t a = length % 67, b = length % 71 + 1;
+			uint32_t crc = length * 0x9e3779b9, wanted;
+
+			rocev2_fold_is_there = false;
+			wanted = rocev2_icrc_add(crc, from + a, length);
+			memset(to, 0xa5, sizeof(to));
+			rocev2_fold_is_there = is_there && way == 0;
+			crc = rocev2_icrc_copy(crc, to + b, from + a, length);
+			rocev2_fold_is_there = is_there;
+			assert_int_equal(crc, wanted);
+			assert_memory_equal(to + b, from + a, length);
+			assert_int_equal(to[b - 1], 0xa5);
+			assert_int_equal(to[b + length], 0xa5);
+		}
 }
 
 /* ---- Round trips ---- */
@@ -623,6 +652,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_frame_of_a_card_is_taken),
 		cmocka_unit_test(test_the_icrc_is_others),
+		cmocka_unit_test(test_what_is_copied_is_summed),
 		cmocka_unit_test(test_each_frame_comes_back_as_it_went),
 		cmocka_unit_test(test_any_bit_of_the_packet_that_flips_is_seen),
 		cmocka_unit_test(test_what_routers_change_is_not_damage),

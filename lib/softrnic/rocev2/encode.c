@@ -174,6 +174,24 @@ encode_extended(const struct roce_pkt *pkt, uint8_t headers, uint8_t *at)
 	return at;
 }
 
+/* What is copied and summed at once: less is done sooner if it is summed with what is in front of it. */
+#define LONG_PAYLOAD 1024u
+
+/* Behind the headers. `summed`: what is not in the CRC yet, up to what is returned. */
+static uint8_t *
+encode_payload(const struct roce_pkt *pkt, uint8_t *at, uint8_t **summed, uint32_t *crc)
+{
+	if (pkt->count == 1 && pkt->length >= LONG_PAYLOAD) {
+		*crc = rocev2_icrc_add(*crc, *summed, (size_t)(at - *summed));
+		*crc = rocev2_icrc_copy(*crc, at, pkt->pieces->iov_base, pkt->pieces->iov_len);
+		*summed = at + pkt->pieces->iov_len;
+		return *summed;
+	}
+	for (uint32_t i = 0; i < pkt->count; at += pkt->pieces[i++].iov_len)
+		memcpy(at, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
+	return at;
+}
+
 uint32_t
 rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint8_t *room)
 {
@@ -181,7 +199,7 @@ rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint
 	struct rocev2_prefix own;
 	const struct rocev2_prefix *prefix = encode_prefix_find(frame, pkt, &own);
 	uint8_t *summed = room + prefix->length, *at;
-	uint32_t crc;
+	uint32_t crc = prefix->crc;
 
 	/* More of them than there are: a constant takes no call, and the rest is overwritten. */
 	memcpy(room, prefix->bytes, sizeof(prefix->bytes));
@@ -189,11 +207,12 @@ rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint
 	at = summed + ROCEV2_BTH_BYTES - ROCEV2_BTH_SHARED;
 	if (opcode->bytes > 0)
 		at = encode_extended(pkt, opcode->headers, at);
-	for (uint32_t i = 0; i < pkt->count; at += pkt->pieces[i++].iov_len)
-		memcpy(at, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
+	at = encode_payload(pkt, at, &summed, &crc);
 	memset(at, 0, ROCEV2_ICRC_BYTES); /* whose place is behind the padding */
 	at += -pkt->length & 3;
-	crc = rte_cpu_to_le_32(rocev2_icrc_add(prefix->crc, summed, (size_t)(at - summed)));
+	if (at > summed)
+		crc = rocev2_icrc_add(crc, summed, (size_t)(at - summed));
+	crc = rte_cpu_to_le_32(crc);
 	memcpy(at, &crc, sizeof(crc));
 	return (uint32_t)(at - room) + ROCEV2_ICRC_BYTES;
 }

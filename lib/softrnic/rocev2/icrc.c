@@ -4,6 +4,7 @@
 
 #include <isa-l/crc.h>
 
+#include "softrnic/rocev2/fold.h"
 #include "softrnic/rocev2/frame.h"
 #include "softrnic/rocev2/icrc.h"
 
@@ -21,7 +22,22 @@
 uint32_t
 rocev2_icrc_add(uint32_t crc, const void *bytes, size_t length)
 {
+	if (length == sizeof(uint32_t) && rocev2_fold_is_there)
+		return rocev2_fold_word(crc, bytes);
 	return crc32_gzip_refl(crc, bytes, length);
+}
+
+uint32_t
+rocev2_icrc_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t length)
+{
+	const size_t folded = rocev2_fold_is_there ? length - length % ROCEV2_FOLD_BYTES : 0;
+
+	if (folded > 0)
+		crc = rocev2_fold(crc, to, from, folded);
+	if (length == folded)
+		return crc;
+	memcpy(to + folded, from + folded, length - folded);
+	return rocev2_icrc_add(crc, to + folded, length - folded);
 }
 
 uint32_t

@@ -19,5 +19,7 @@
 uint32_t rocev2_icrc_begin(const uint8_t *ip, uint32_t ip_bytes);
 /* And over what follows, in pieces of any length. */
 uint32_t rocev2_icrc_add(uint32_t crc, const void *bytes, size_t length);
+/* Likewise; and it is copied, which does not overlap. Each byte is read once, and what was read is what is summed. */
+uint32_t rocev2_icrc_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t length);
 
 #endif
