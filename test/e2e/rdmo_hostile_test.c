@@ -18,6 +18,7 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
+#include "../counts.h"
 #include "port.h"
 #include "rdmo/control.h"
 #include "rdmo/end.h"
@@ -342,6 +343,79 @@ test_a_local_socket_is_private_and_replaces_a_dead_one(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+/* ---- Keys ---- */
+
+/* A key that it has not: any, or one that is not far from a good one. */
+static uint64_t
+guessed_key(uint64_t *random)
+{
+	static const uint64_t masks[] = { UINT64_MAX, 1, UINT64_C(1) << 63, UINT32_MAX, 0xff00 };
+	const uint64_t known[] = { world.ptr_key, world.data_key, world.area_key, world.read_key };
+	const uint64_t dice = e2e_random(random);
+	const uint64_t mask = masks[dice % RTE_DIM(masks)];
+
+	/* Not the same one. */
+	return known[dice / 16 % RTE_DIM(known)] ^ ((e2e_random(random) & mask) | (mask & -mask));
+}
+
+static struct rdmo_op
+guess(uint32_t i, uint64_t *random, const struct rdmo_scatter_iov *iov, const void *const *data)
+{
+	struct rdmo_op op = rdmo_append_of(i, "12345678", 8);
+
+	switch (i % 4) {
+	case 0: op.append.ptr_key = guessed_key(random); break;
+	case 1: op.append.data_key = guessed_key(random); break;
+	case 2: op = rdmo_scatter_of(i, iov, data, 1); break;
+	default:
+		op = (struct rdmo_op){
+			.user_data = i,
+			.id = RDMO_ID,
+			.op_id = RDMO_OP_FETCH_ADD,
+			.atomic = { .addr = (uintptr_t)world.area,
+				    .key = guessed_key(random),
+				    .operand = 1 },
+		};
+	}
+	return op;
+}
+
+/* Sixteen, and the connection is closed: by another one it goes on guessing. Nothing is written, and the one beside it goes on. */
+static void
+test_keys_are_not_guessed(void **state)
+{
+	const uint32_t keys = full_run()			 ? 1000000
+			      : default_run() || sanitized_run() ? 10000
+								 : 100000;
+	static uint8_t untouched[RDMO_AREA];
+	const void *const data[] = { "12345678" };
+	uint64_t random = 42, known = 0;
+
+	(void)state;
+	memset(untouched, 0xa5, sizeof(untouched));
+	for (uint32_t i = 0; i < keys; i += 16) {
+		struct rdmo_conn *guesser = rdmo_conn_to(world.secret);
+
+		for (uint32_t k = i; k < i + 16; k++) {
+			const struct rdmo_scatter_iov iov = rdmo_piece_of(
+				world.area + k % RDMO_AREA / 2, guessed_key(&random), 8);
+			const struct rdmo_op op = guess(k, &random, &iov, data);
+			const struct rdmo_completion done = rdmo_do(guesser, &op);
+
+			/* The last one's answer comes, or the end. */
+			assert_true(done.status == RDMO_STATUS_KEY ||
+				    (k % 16 == 15 && done.status == RDMO_STATUS_UNKNOWN));
+			known += done.status == RDMO_STATUS_KEY;
+		}
+		rdmo_disconnect(guesser);
+		if (i % 160 == 0)
+			neighbour_goes_on();
+	}
+	assert_true(known >= keys / 16 * 15);
+	assert_memory_equal(world.area, untouched, RDMO_AREA);
+	assert_int_equal(world.queue[rdmo_tail_of()], 0xa5);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rdmo_world_open, rdmo_world_close)
 
 /* Arguments: as rdmo_test.c's. */
@@ -359,6 +433,7 @@ main(int argc, char **argv)
 		TEST(test_a_client_without_a_queue_pair_is_no_target),
 		TEST(test_a_remote_target_whose_memory_is_not_there),
 		TEST(test_half_open_streams_are_closed),
+		TEST(test_keys_are_not_guessed),
 		cmocka_unit_test(test_a_local_socket_is_private_and_replaces_a_dead_one),
 	};
 	int rc;
