@@ -42,8 +42,8 @@ defects()
 {
 	cat <<'ROWS'
 an_append_is_answered|an append is not answered|e2e-rdmo-defects|peer.c|s/if (result->is_flushed || result->is_silent)/if (result->is_flushed || result->op_id == RDMO_OP_APPEND)/
-an_unknown_client_is_told|an unknown client has success|e2e-rdmo-defects|round.c|s/return RDMO_STATUS_CLIENT;/return RDMO_STATUS_OK;/
-an_unknown_key_is_told_by_the_flush_too|a FLUSH behind an unknown key has success|e2e-rdmo-defects|round.c|s/^\t\tfailure_note(result->flow, result);/\t\t;/
+an_unknown_client_is_told|an unknown client has success|e2e-rdmo-defects|operate.c|s/return RDMO_STATUS_CLIENT;/return RDMO_STATUS_OK;/
+an_unknown_key_is_told_by_the_flush_too|a FLUSH behind an unknown key has success|e2e-rdmo-defects|round.c|s/^\t\trdmo_failure_note(result->flow, .*/\t\t;/
 an_unknown_operation_is_told|an unknown operation has success|e2e-rdmo-defects|message.c|s/return RDMO_STATUS_OP;/return flush_check(request, own, 16);/
 flushes_go_on_behind_what_is_out_of_bounds|what is out of bounds is never done with|e2e-rdmo-defects|peer.c|s/if (result->is_flushed || result->is_silent)/if (result->is_flushed || result->is_silent || result->status == RDMO_STATUS_BOUNDS)/
 no_receive_is_lost_by_what_is_refused|a message that is refused keeps its receive|e2e-rdmo-defects|peer.c|/^rdmo_peer_received/,/^}/s/^\trdmo_lane_give_back(lane, receive);/\t;/
@@ -52,12 +52,12 @@ a_tail_that_the_target_moves_is_seen|a foreign move of the tail is not seen|e2e-
 the_target_sees_the_tail_without_a_flush|a tail is published by FLUSH alone|e2e-rdmo-defects|round.c|/^rdmo_round_settle/,/^}/s/i < round->due; i++/i < round->due \&\& round->results[0].op_id == RDMO_OP_FLUSH; i++/
 nothing_is_written_behind_a_queue|a queue has no end|e2e-rdmo-defects|tail.c|s/return bytes <= queue->end - tail ? RDMO_STATUS_OK : RDMO_STATUS_FULL;/return RDMO_STATUS_OK;/
 a_key_is_no_pointer|a key is a pointer|e2e-rdmo-defects|session.c|s/rdmo_random_number(&key) != 0/(key = (uintptr_t)entry) == 0/
-a_key_is_its_receive_queue_s|a key is good for each receive queue|e2e-rdmo-defects|round.c|s/(region->rq_id != 0 && region->rq_id != flow->rq_id)/false/
+a_key_is_its_receive_queue_s|a key is good for each receive queue|e2e-rdmo-defects|operate.c|s/(region->rq_id != 0 && region->rq_id != flow->rq_id)/false/
 a_count_that_lies_is_refused|a count that is too small is believed|e2e-rdmo-defects|message.c|s/return left == 0 ? RDMO_STATUS_OK : RDMO_STATUS_LENGTH;/return RDMO_STATUS_OK;/
-pieces_are_checked_before_the_first_byte|pieces are not checked|e2e-rdmo-defects|round.c|/^scatter/,/^}/s/if (!rdmo_region_has(region, piece.addr, piece.len))/if (false)/
+pieces_are_checked_before_the_first_byte|pieces are not checked|e2e-rdmo-defects|operate.c|/^scatter/,/^}/s/if (!rdmo_region_has(region, piece.addr, piece.len))/if (false)/
 a_wrong_operation_is_refused_alone|sums wrap|unit-rdmo-message|message.c|s/return rte_le_to_cpu_64(addr) > UINT64_MAX - bytes;/return false;/
-a_flush_of_a_key_is_about_that_key|a FLUSH is about all keys|e2e-rdmo-defects|round.c|s/if (key != 0 && failure->key != key)/if (false)/
-the_target_is_told|a reader that sleeps is not woken|e2e-rdmo-defects|peer.c|s/^\treaders_wake(&lane->round);/\t;/
+a_flush_of_a_key_is_about_that_key|a FLUSH is about all keys|e2e-rdmo-defects|flow.c|s/if (key != 0 && failure->key != key)/if (false)/
+the_target_is_told|a reader that sleeps is not woken|e2e-rdmo-defects|peer.c|s/^\treaders_wake(round);/\t;/
 small_operations_share_a_message|operations go one by one|e2e-rdmo-defects|conn.c|s/ops + taken, n - taken);/ops + taken, 1);/;s/^\t\tif (taken == n)$/\t\tif (taken > 0)/
 taking_memory_back_drops_no_tail|a tail that is cached is dropped with the memory|e2e-rdmo-defects|round.c|/^rdmo_round_settle/,/^}/s/i < round->due; i++/i < round->due \&\& round->results[0].op_id == RDMO_OP_FLUSH; i++/
 memory_is_taken_back_without_any|another region is taken back|e2e-rdmo-defects|session.c|/^mr_dereg/,/^}/s/region_end(house, session, entry);/region_end(house, session, TAILQ_FIRST(\&session->regions));/

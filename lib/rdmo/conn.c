@@ -2,6 +2,7 @@
 
 /* An initiator's connection: operations that are posted, and polled for. */
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include <rte_common.h>
@@ -21,6 +22,7 @@
 /* Which operation, and its flags, in one number: kind_of(). */
 #define KIND_FLAG(flag) ((uint32_t)(flag) << 16)
 #define KIND_SILENT	KIND_FLAG(RDMO_FLAG_SILENT)
+#define KIND_PULL	KIND_FLAG(RDMO_FLAG_PULL)
 #define KIND_FLAGS	KIND_FLAG(RDMO_FLAG_FENCE | RDMO_FLAG_SILENT | RDMO_FLAG_NOTIFY)
 
 static_assert(sizeof(struct rdmo_op) == 64, "struct rdmo_op");
@@ -169,7 +171,8 @@ rdmo_conn_receives_post(struct rdmo_conn *conn, const uint32_t *receives, uint32
 
 /* False: there is no room. */
 static inline bool
-append_write(struct rdmo_writer *writer, const struct rdmo_op *op)
+append_write(struct rdmo_writer *writer, const struct rdmo_op *op, uint32_t flags,
+	     const void *payload, uint32_t bytes)
 {
 	const struct rdmo_append_hdr append = {
 		.ptr_addr = rte_cpu_to_le_64(op->append.ptr_addr),
@@ -177,8 +180,78 @@ append_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 		.data_rkey = rte_cpu_to_le_64(op->append.data_key),
 	};
 
-	return rdmo_writer_append(writer, op->id, op->flags, &append, op->append.payload,
-				  op->length);
+	return rdmo_writer_append(writer, op->id, flags, &append, payload, bytes);
+}
+
+/* Is it to be fetched by the worker? `bytes`: that it takes in a message. */
+static bool
+must_pull(const struct rdmo_writer *writer, const struct rdmo_op *op, uint64_t bytes)
+{
+	const uint64_t room = (uint64_t)(writer->end - (uint8_t *)(writer->msg + 1));
+
+	return (op->flags & RDMO_FLAG_PULL) != 0 || (bytes > room && op->rkey != 0);
+}
+
+static struct rdmo_pull
+pull_of(const struct rdmo_op *op, const void *payload, uint32_t bytes)
+{
+	return (struct rdmo_pull){
+		.addr = rte_cpu_to_le_64((uintptr_t)payload),
+		.rkey = rte_cpu_to_le_32(op->rkey),
+		.len = rte_cpu_to_le_32(bytes),
+	};
+}
+
+/* 0; -ENOSPC there is no room; -EINVAL there is nothing to be fetched. */
+static int
+append_add(struct rdmo_writer *writer, const struct rdmo_op *op)
+{
+	const struct rdmo_pull pull = pull_of(op, op->append.payload, op->length);
+	bool fits;
+
+	if (!must_pull(writer, op,
+		       rdmo_frame_bytes(sizeof(struct rdmo_append_hdr) + (uint64_t)op->length)))
+		fits = append_write(writer, op, op->flags, op->append.payload, op->length);
+	else if (op->rkey == 0 || op->length == 0)
+		return -EINVAL;
+	else
+		fits = append_write(writer, op, op->flags | RDMO_FLAG_PULL, &pull, sizeof(pull));
+	return fits ? 0 : -ENOSPC;
+}
+
+/* Likewise. */
+static int
+scatter_pull(struct rdmo_writer *writer, const struct rdmo_op *op)
+{
+	struct rdmo_pull pulls[RDMO_PULLS];
+	const void *data[RDMO_PULLS];
+
+	if (op->rkey == 0 || op->length > RDMO_PULLS)
+		return -EINVAL;
+	for (uint32_t i = 0; i < op->length; i++) {
+		if (op->scatter.iovs[i].len == 0)
+			return -EINVAL;
+		pulls[i] =
+			pull_of(op, op->scatter.data[i], rte_le_to_cpu_32(op->scatter.iovs[i].len));
+		data[i] = &pulls[i];
+	}
+	return rdmo_writer_scatter(writer, op->id, op->flags | RDMO_FLAG_PULL, op->scatter.iovs,
+				   data, op->length)
+		       ? 0
+		       : -ENOSPC;
+}
+
+static int
+scatter_add(struct rdmo_writer *writer, const struct rdmo_op *op)
+{
+	if (must_pull(writer, op,
+		      rdmo_scatter_bytes(op->flags & ~(uint32_t)RDMO_FLAG_PULL, op->scatter.iovs,
+					 op->length)))
+		return scatter_pull(writer, op);
+	return rdmo_writer_scatter(writer, op->id, op->flags, op->scatter.iovs, op->scatter.data,
+				   op->length)
+		       ? 0
+		       : -ENOSPC;
 }
 
 static bool
@@ -210,9 +283,36 @@ atomic_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 	return rdmo_writer_atomic(writer, op->id, op->op_id, op->flags, &atomic);
 }
 
-/* Add an operation to a message. 0; -ENOSPC there is no room; -EINVAL it is none. */
+/* Bytes that a GATHER asks for. */
+static uint64_t
+gather_bytes(const struct rdmo_op *op)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < op->length; i++)
+		bytes += rte_le_to_cpu_32(op->gather.iovs[i].len);
+	return bytes;
+}
+
+/* 0; -ENOSPC there is no room; -EMSGSIZE no answer has as much; -EINVAL */
 static int
-op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
+gather_write(struct rdmo_conn *conn, struct rdmo_writer *writer, const struct rdmo_op *op)
+{
+	const uint64_t bytes = gather_bytes(op);
+
+	if ((op->flags & ~RDMO_FLAG_FENCE) != 0 || (op->gather.data == NULL && bytes > 0))
+		return -EINVAL;
+	if (bytes > rdmo_gathered_max(conn->receive_bytes))
+		return -EMSGSIZE;
+	if (!rdmo_writer_gather(writer, op->id, op->flags, op->gather.iovs, op->length))
+		return -ENOSPC;
+	conn->into[conn->next_seq & (conn->depth - 1)] = op->gather.data;
+	return 0;
+}
+
+/* Add an operation to a message. 0; -ENOSPC there is no room; -EINVAL it is none; -EMSGSIZE */
+static int
+op_write(struct rdmo_conn *conn, struct rdmo_writer *writer, const struct rdmo_op *op)
 {
 	const struct rdmo_flush_hdr flush = {
 		.flush_id = rte_cpu_to_le_64(op->flush.flush_id),
@@ -220,14 +320,17 @@ op_write(struct rdmo_writer *writer, const struct rdmo_op *op)
 	};
 	bool fits;
 
-	if ((KIND_FLAG(op->flags) & ~KIND_FLAGS) != 0)
+	if ((KIND_FLAG(op->flags) & ~(KIND_FLAGS | KIND_PULL)) != 0)
+		return -EINVAL;
+	if (op->op_id == RDMO_OP_APPEND)
+		return append_add(writer, op);
+	if (op->op_id == RDMO_OP_SCATTER)
+		return scatter_add(writer, op);
+	if (op->op_id == RDMO_OP_GATHER)
+		return gather_write(conn, writer, op);
+	if ((op->flags & RDMO_FLAG_PULL) != 0)
 		return -EINVAL;
 	switch (op->op_id) {
-	case RDMO_OP_APPEND: fits = append_write(writer, op); break;
-	case RDMO_OP_SCATTER:
-		fits = rdmo_writer_scatter(writer, op->id, op->flags, op->scatter.iovs,
-					   op->scatter.data, op->length);
-		break;
 	case RDMO_OP_PUT_SIGNAL: fits = put_write(writer, op); break;
 	case RDMO_OP_FETCH_ADD:
 	case RDMO_OP_CMP_SWAP: fits = atomic_write(writer, op); break;
@@ -262,8 +365,9 @@ place_of(const struct rdmo_op *op)
 {
 	return (struct rdmo_conn_place){
 		.user_data = op->user_data,
-		.length = op->length,
-		.kind = kind_of(op) & ~KIND_FLAG(RDMO_FLAG_FENCE | RDMO_FLAG_NOTIFY),
+		.length = op->op_id == RDMO_OP_GATHER ? (uint32_t)gather_bytes(op) : op->length,
+		.kind = kind_of(op) &
+			~KIND_FLAG(RDMO_FLAG_FENCE | RDMO_FLAG_PULL | RDMO_FLAG_NOTIFY),
 	};
 }
 
@@ -281,7 +385,8 @@ appends_write(struct rdmo_conn *conn, struct rdmo_writer *writer, const struct r
 	/* Those from the array's beginning on are the next run's. */
 	end = ops + RTE_MIN(n, RTE_MIN(left - (left > 0), conn->depth - first));
 	for (op = ops, place = &conn->places[first]; op < end; op++)
-		if ((kind_of(op) & ~KIND_FLAGS) == RDMO_OP_APPEND && append_write(&w, op))
+		if ((kind_of(op) & ~KIND_FLAGS) == RDMO_OP_APPEND &&
+		    append_write(&w, op, op->flags, op->append.payload, op->length))
 			*place++ = place_of(op);
 		else
 			break;
@@ -310,7 +415,7 @@ post_message(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n)
 		if (conn->next_seq + is_silent >= places_end(conn))
 			conn->error = -EAGAIN;
 		else
-			conn->error = op_write(&writer, &ops[taken]);
+			conn->error = op_write(conn, &writer, &ops[taken]);
 		if (conn->error != 0)
 			break;
 		conn->places[conn->next_seq++ & (conn->depth - 1)] = place_of(&ops[taken++]);
@@ -393,6 +498,19 @@ silent_pass(struct rdmo_conn *conn, uint64_t seq)
 		conn->first_seq++;
 }
 
+/* What a GATHER has read goes where it is to be. False: it is not as much. */
+static bool
+gathered(const struct rdmo_conn *conn, const struct rdmo_answer *answer, uint32_t place)
+{
+	if (answer->gathered == NULL || conn->places[place].kind != RDMO_OP_GATHER)
+		return true;
+	if (answer->gathered_bytes != conn->places[place].length)
+		return false;
+	if (answer->gathered_bytes > 0)
+		memcpy(conn->into[place], answer->gathered, answer->gathered_bytes);
+	return true;
+}
+
 /* A run of completions out of one answer: `n` at most. Is it none of what was posted, then the connection ends. */
 static uint32_t
 answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
@@ -408,6 +526,10 @@ answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 	n = RTE_MIN(n, answer.count - conn->answered);
 	if (conn->first_seq != seq || conn->next_seq - seq < n) {
 		conn_end(conn, RDMO_REASON_SEQ);
+		return 0;
+	}
+	if (!gathered(conn, &answer, first)) {
+		conn_end(conn, RDMO_REASON_ANSWER);
 		return 0;
 	}
 	/* Those from the array's beginning on are the next run's. */

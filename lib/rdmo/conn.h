@@ -30,8 +30,8 @@
 /* An operation that was not answered yet. */
 struct rdmo_conn_place {
 	uint64_t user_data;
-	uint32_t length;
-	uint32_t kind; /* which operation, and whether RDMO_FLAG_SILENT */
+	uint32_t length; /* of GATHER: of its bytes */
+	uint32_t kind;	 /* which operation, and whether RDMO_FLAG_SILENT */
 };
 
 struct rdmo_conn {
@@ -46,6 +46,7 @@ struct rdmo_conn {
 	/* Operations: the next one's number, the first one's that was not answered, and those before which nobody will answer. */
 	uint64_t next_seq, first_seq, lost_seq;
 	struct rdmo_conn_place *places;
+	void **into; /* of a place that is a GATHER's: where its bytes go */
 	uint32_t depth;
 	/* Messages, modulo 2^32: sent, that may be sent; received ones that are free again, as the worker has been told. */
 	uint32_t sent, may_send, granted, told;

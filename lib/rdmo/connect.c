@@ -42,8 +42,9 @@ memory_open(struct rdmo_conn *conn)
 	const size_t bytes = received + sent + RDMO_CONN_CREDITS * sizeof(struct rdmo_msg);
 
 	conn->places = calloc(conn->depth, sizeof(*conn->places));
+	conn->into = calloc(conn->depth, sizeof(*conn->into));
 	conn->memory = rte_zmalloc("rdmo", bytes, 4096);
-	if (conn->places == NULL || conn->memory == NULL)
+	if (conn->places == NULL || conn->into == NULL || conn->memory == NULL)
 		return -ENOMEM;
 	conn->credit_memory = conn->memory + received + sent;
 	rdmo_outbox_begin(&conn->outbox, conn->memory + received, sends_of(conn),
@@ -159,7 +160,9 @@ welcome(struct rdmo_conn *conn, const struct rdmo_addr *own, const struct rdmo_n
 	if (theirs < conn->outbox.bytes)
 		rdmo_outbox_begin(&conn->outbox, conn->outbox.memory, conn->outbox.buffers,
 				  theirs & ~UINT32_C(7), conn->outbox.keeps);
-	return rdmo_end_connect(conn->qp, conn->gid_index, own, told->addr, 0);
+	/* Payloads that no message has room for are the worker's to READ. */
+	return rdmo_end_connect(conn->qp, conn->gid_index, own, told->addr,
+				RDMAPMD_ACCESS_REMOTE_READ);
 }
 
 static int
@@ -228,6 +231,7 @@ conn_free(struct rdmo_conn *conn)
 		rdmapmd_mr_dereg(conn->mr);
 	rte_free(conn->memory);
 	free(conn->places);
+	free(conn->into);
 	free(conn->address);
 	free(conn);
 }

@@ -10,6 +10,7 @@
 
 #include "lane.h"
 #include "mail.h"
+#include "pull.h"
 #include "remote.h"
 
 #define BURST 32
@@ -38,7 +39,7 @@ static int
 queues_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd)
 {
 	const struct rdmapmd_cq_init_attr cq = {
-		.cqe = lane->attr.receives + lane->peer_count * RDMO_ANSWERS,
+		.cqe = lane->attr.receives + lane->peer_count * (RDMO_ANSWERS + RDMO_READS),
 	};
 	struct rdmapmd_srq_init_attr srq = {
 		.attr = { .max_wr = lane->attr.receives, .max_sge = 1 },
@@ -103,9 +104,13 @@ rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_
 	};
 	TAILQ_INIT(&lane->active);
 	TAILQ_INIT(&lane->ran);
+	TAILQ_INIT(&lane->pulling);
+	TAILQ_INIT(&lane->travelling);
 	TAILQ_INIT(&lane->remotes);
 	if (place->count > 1)
 		rc = rdmo_mail_open(&lane->mail, place->count * lane->peer_count);
+	if (rc == 0)
+		rc = rdmo_pulls_open(lane);
 	if (rc == 0)
 		rc = memory_open(lane, pd);
 	if (rc == 0)
@@ -140,6 +145,7 @@ rdmo_lane_close(struct rdmo_lane *lane)
 	if (lane->regions.slots != NULL)
 		rdmo_map_close(&lane->regions);
 	rdmo_mail_close(lane->mail);
+	rdmo_pulls_close(lane);
 	rte_free(lane->memory);
 	free(lane->peers);
 	free(lane->back);
@@ -159,6 +165,10 @@ completion(struct rdmo_lane *lane, const struct rdmapmd_wc *wc)
 	if ((wc->wr_id & RDMO_SEND) != 0) {
 		if (peer != NULL && wc->status == RDMAPMD_WC_SUCCESS)
 			rdmo_peer_sent(lane, peer, (uint32_t)(wc->wr_id & 0xff));
+	} else if ((wc->wr_id & RDMO_FETCH) != 0) {
+		/* It is not forgotten before: it is away. */
+		rdmo_pull_completed(lane, &lane->peers[(uint32_t)wc->wr_id],
+				    wc->status == RDMAPMD_WC_SUCCESS);
 	} else if (peer != NULL && peer->state == RDMO_PEER_OPEN) {
 		rdmo_peer_received(lane, peer, (uint32_t)wc->wr_id, wc->byte_len);
 	} else {
@@ -228,6 +238,8 @@ task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
 	case RDMO_TASK_LOSE_CLIENT: return client_lose(lane, task->number);
 	case RDMO_TASK_ADD_REMOTE: rdmo_remote_add(lane, task->object); return 0;
 	case RDMO_TASK_DROP_REMOTE: rdmo_remote_drop(lane, task->object); return 0;
+	case RDMO_TASK_BEGIN_IO: rdmo_remote_io_begin(task->object); return 0;
+	case RDMO_TASK_END_IO: return ((const struct rdmo_remote_io *)task->object)->rc;
 	case RDMO_TASK_SWEEP:
 		while (completions(lane))
 			;
@@ -251,8 +263,13 @@ task_must_wait(const struct rdmo_lane *lane, const struct rdmo_task *task)
 	case RDMO_TASK_TAKE_REGION:
 	case RDMO_TASK_HOLD_TAIL:
 	case RDMO_TASK_FREE_TAIL:
-		return region->remote != NULL && rdmo_remote_is_busy(region->remote, lane);
+		return region->remote != NULL ? rdmo_remote_is_busy(region->remote, lane)
+					      : rdmo_pulls_are_busy(lane);
 	case RDMO_TASK_DROP_REMOTE: return rdmo_remote_is_busy(task->object, lane);
+	case RDMO_TASK_BEGIN_IO:
+	case RDMO_TASK_END_IO:
+		return rdmo_remote_is_busy(((const struct rdmo_remote_io *)task->object)->remote,
+					   lane);
 	default: return false;
 	}
 }
@@ -282,6 +299,8 @@ rdmo_lane_idle(struct rdmo_lane *lane)
 {
 	if (lane->mail != NULL)
 		rdmo_peers_dismiss(lane);
+	rdmo_pulls_dismiss(lane);
+	completions(lane); /* of READs that are under way */
 	rdmo_remotes_collect(lane);
 	asked_run(lane);
 	receives_post(lane);
@@ -300,6 +319,7 @@ rdmo_lane_poll(struct rdmo_lane *lane)
 	completions(lane);
 	if (!TAILQ_EMPTY(&lane->active))
 		done = rdmo_peers_run(lane);
+	done += rdmo_pulls_run(lane);
 	done += rdmo_remotes_run(lane);
 	receives_post(lane);
 	rdmo_peers_answer(lane);

@@ -27,6 +27,8 @@ enum rdmo_task_kind {
 	RDMO_TASK_LOSE_CLIENT, /* number: whose operations end with TARGET_LOST */
 	RDMO_TASK_ADD_REMOTE,  /* object: a remote target of this lane */
 	RDMO_TASK_DROP_REMOTE, /* likewise; its connections are the lane's */
+	RDMO_TASK_BEGIN_IO,    /* object: struct rdmo_remote_io, between two rounds */
+	RDMO_TASK_END_IO,      /* likewise: it is over, and `rc` is how it went */
 };
 
 struct rdmo_task {

@@ -85,6 +85,22 @@ rdmo_writer_atomic(struct rdmo_writer *w, uint64_t id, uint32_t op_id, uint32_t 
 	return true;
 }
 
+bool
+rdmo_writer_gather(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+		   const struct rdmo_gather_iov *iovs, uint32_t count)
+{
+	struct rdmo_gather_hdr *hdr;
+	const uint64_t behind = sizeof(*hdr) + (uint64_t)count * sizeof(*iovs);
+
+	if (!rdmo_writer_has_room(w, rdmo_frame_bytes(behind)))
+		return false;
+	hdr = rdmo_writer_operation(w, id, RDMO_OP_GATHER, flags, behind);
+	hdr->count = rte_cpu_to_le_64(count);
+	if (count > 0)
+		memcpy(hdr + 1, iovs, count * sizeof(*iovs));
+	return true;
+}
+
 /* Bytes of a piece in the message, without its descriptor and padding. */
 static uint32_t
 piece_bytes(bool pull, const struct rdmo_scatter_iov *iov)
@@ -145,9 +161,9 @@ answer_begin(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status, uin
 {
 	struct rdmo_rsp_hdr *rsp;
 
-	if (!rdmo_writer_has_room(w, sizeof(*rsp) + length))
+	if (!rdmo_writer_has_room(w, sizeof(*rsp) + rdmo_padded(length)))
 		return NULL;
-	rsp = rdmo_writer_take(w, sizeof(*rsp) + length);
+	rsp = rdmo_writer_take(w, sizeof(*rsp) + rdmo_padded(length));
 	w->run = NULL;
 	*rsp = (struct rdmo_rsp_hdr){
 		.op_id = rte_cpu_to_le_16((uint16_t)(op_id < UINT16_MAX ? op_id : UINT16_MAX)),
@@ -237,6 +253,14 @@ rdmo_writer_flushed(struct rdmo_writer *w, enum rdmo_status status, uint64_t seq
 	flush = (struct rdmo_flush_rsp *)(rsp + 1);
 	flush->flush_id = rte_cpu_to_le_64(flush_id);
 	return true;
+}
+
+void *
+rdmo_writer_gathered(struct rdmo_writer *w, uint64_t seq, uint32_t bytes)
+{
+	struct rdmo_rsp_hdr *rsp = answer_begin(w, RDMO_OP_GATHER, RDMO_STATUS_OK, seq, 0, bytes);
+
+	return rsp != NULL ? rsp + 1 : NULL;
 }
 
 void
@@ -359,6 +383,9 @@ answer_length_fits(const struct rdmo_rsp_hdr *rsp, uint64_t count, uint64_t leng
 
 	if (op_id == RDMO_OP_FLUSH)
 		return length == (length > 0 || ok ? sizeof(struct rdmo_flush_rsp) : 0);
+	/* How much there is to be the initiator knows. */
+	if (op_id == RDMO_OP_GATHER)
+		return ok || length == 0;
 	return length == (rdmo_op_has_value(op_id) ? (count - 1) * sizeof(rte_le64_t) : 0);
 }
 
@@ -375,7 +402,7 @@ answer_check(const struct rdmo_rsp_hdr *rsp, uint32_t length)
 		return RDMO_REASON_RESERVED;
 	if (count == 0 || status >= RDMO_STATUSES ||
 	    (!rdmo_op_is_known(op_id) && status != RDMO_STATUS_OP) ||
-	    (count > 1 && (!ok || op_id == RDMO_OP_FLUSH)) ||
+	    (count > 1 && (!ok || op_id == RDMO_OP_FLUSH || op_id == RDMO_OP_GATHER)) ||
 	    !answer_length_fits(rsp, count, length))
 		return RDMO_REASON_ANSWER;
 	if (op_id == RDMO_OP_FLUSH && length > 0) {
@@ -579,6 +606,32 @@ atomic_check(struct rdmo_request *request, const void *own, uint64_t length)
 	return RDMO_STATUS_OK;
 }
 
+/* What `count` claims is no more than there are bytes. */
+static enum rdmo_status
+gather_check(struct rdmo_request *request, const void *own, uint64_t length)
+{
+	const struct rdmo_gather_hdr *hdr = own;
+	const struct rdmo_gather_iov *iov;
+
+	if (length < sizeof(*hdr))
+		return RDMO_STATUS_LENGTH;
+	request->gather = (const void *)(hdr + 1);
+	request->count = rte_le_to_cpu_64(hdr->count);
+	if (request->count > (length - sizeof(*hdr)) / sizeof(*iov) ||
+	    length != sizeof(*hdr) + request->count * sizeof(*iov))
+		return RDMO_STATUS_LENGTH;
+	if ((request->flags & ~(uint32_t)RDMO_FLAG_FENCE) != 0)
+		return RDMO_STATUS_NOTSUP;
+	for (iov = request->gather; iov < request->gather + request->count; iov++) {
+		if (iov->reserved != 0)
+			return RDMO_STATUS_NOTSUP;
+		if (wraps(iov->addr, rte_le_to_cpu_32(iov->len)))
+			return RDMO_STATUS_BOUNDS;
+		request->bytes += rte_le_to_cpu_32(iov->len);
+	}
+	return RDMO_STATUS_OK;
+}
+
 /* A piece that has `left` bytes for itself and those behind it; `taken`: how many are its own. */
 static enum rdmo_status
 piece_check(const uint8_t *at, uint64_t left, bool pull, uint64_t *taken)
@@ -639,6 +692,7 @@ request_check(struct rdmo_request *request, const void *own, uint64_t length)
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append_check(request, own, length);
 	case RDMO_OP_FLUSH: return flush_check(request, own, length);
+	case RDMO_OP_GATHER: return gather_check(request, own, length);
 	case RDMO_OP_PUT_SIGNAL: return put_check(request, own, length);
 	case RDMO_OP_FETCH_ADD:
 	case RDMO_OP_CMP_SWAP: return atomic_check(request, own, length);
@@ -716,8 +770,11 @@ rdmo_answers_next(struct rdmo_reader *reader, struct rdmo_answer *answer)
 	};
 	if (rdmo_op_has_value(answer->op_id) && answer->status == RDMO_STATUS_OK)
 		answer->values = &rsp->value;
+	else if (answer->op_id == RDMO_OP_GATHER && answer->status == RDMO_STATUS_OK)
+		answer->gathered = rsp + 1;
 	else if (length > 0)
 		answer->flush = (const void *)(rsp + 1);
+	answer->gathered_bytes = answer->gathered != NULL ? length : 0;
 	reader->at += sizeof(*rsp) + rdmo_padded(length);
 	reader->left--;
 	return true;

@@ -35,7 +35,7 @@ rdmo_frame_bytes(uint64_t behind)
 static inline bool
 rdmo_op_is_known(uint32_t op_id)
 {
-	return op_id <= RDMO_OP_SCATTER || (op_id >= RDMO_OP_PUT_SIGNAL && op_id < RDMO_OPS);
+	return op_id < RDMO_OPS;
 }
 
 /* Has its success a value of its own, each? */
@@ -95,6 +95,9 @@ bool rdmo_writer_put(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 /* `op_id`: RDMO_OP_FETCH_ADD or RDMO_OP_CMP_SWAP. */
 bool rdmo_writer_atomic(struct rdmo_writer *w, uint64_t id, uint32_t op_id, uint32_t flags,
 			const struct rdmo_atomic_hdr *atomic);
+/* `iovs`: `count` pieces; reserved is 0. */
+bool rdmo_writer_gather(struct rdmo_writer *w, uint64_t id, uint32_t flags,
+			const struct rdmo_gather_iov *iovs, uint32_t count);
 bool rdmo_writer_scatter(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 			 const struct rdmo_scatter_iov *iovs, const void *const *data,
 			 uint32_t count);
@@ -168,6 +171,17 @@ bool rdmo_writer_appended(struct rdmo_writer *w, uint64_t seq, const uint64_t *v
 bool rdmo_writer_flushed(struct rdmo_writer *w, enum rdmo_status status, uint64_t seq,
 			 uint64_t failed, uint64_t flush_id);
 
+/* Add the answer to a GATHER that was executed. Returns where its bytes go; NULL: there is no room. */
+void *rdmo_writer_gathered(struct rdmo_writer *w, uint64_t seq, uint32_t bytes);
+
+/* Bytes of a GATHER's pieces at most, if its answer has a message of so many for itself. */
+static inline uint32_t
+rdmo_gathered_max(uint32_t message_bytes)
+{
+	return (message_bytes - (uint32_t)(sizeof(struct rdmo_msg) + sizeof(struct rdmo_rsp_hdr))) &
+	       ~UINT32_C(7);
+}
+
 /* End the message. Returns its bytes, to be sent in one SEND. `credits`: struct rdmo_msg's. */
 uint32_t rdmo_writer_end(struct rdmo_writer *w, uint32_t credits);
 
@@ -207,15 +221,16 @@ struct rdmo_request {
 		const struct rdmo_flush_hdr *flush;
 		const struct rdmo_atomic_hdr *atomic;
 		const struct rdmo_put_hdr *put;
+		const struct rdmo_gather_iov *gather; /* `count` of them */
 	};
 	/* APPEND, PUT_SIGNAL: the payload; PULL: `pulls`. SCATTER: the pieces, for rdmo_scatter_next(). */
 	union {
 		const uint8_t *payload;
 		const struct rdmo_pull *pulls;
 	};
-	/* APPEND, PULL: pieces of the initiator's memory. SCATTER: pieces of the target's. */
+	/* APPEND, PULL: pieces of the initiator's memory. SCATTER, GATHER: pieces of the target's. */
 	uint64_t count;
-	/* All that is to be placed, wherever it is now: 16 times 2^32 - 1 at most. */
+	/* All that is to be placed, or read, wherever it is now. */
 	uint64_t bytes;
 };
 
@@ -235,6 +250,13 @@ enum rdmo_reason rdmo_answers_open(struct rdmo_reader *reader, const void *messa
 
 /* The next operation, if there is one. */
 bool rdmo_requests_next(struct rdmo_reader *reader, struct rdmo_request *request);
+
+/* Is its payload still the initiator's? */
+static inline bool
+rdmo_is_pulled(const struct rdmo_request *request)
+{
+	return (request->flags & RDMO_FLAG_PULL) != 0;
+}
 
 /* Bytes from an APPEND's payload, which is in the message, to that of one that is alike behind it. */
 static inline uint64_t
@@ -278,6 +300,8 @@ struct rdmo_answer {
 	enum rdmo_status status;
 	const rte_le64_t *values;	    /* of all; NULL: all have `value` */
 	const struct rdmo_flush_rsp *flush; /* FLUSH, executed; else NULL */
+	const void *gathered;		    /* GATHER, executed; else NULL */
+	uint32_t gathered_bytes;
 };
 
 /* The next answer, if there is one. */

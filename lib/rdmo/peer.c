@@ -316,18 +316,31 @@ peer_waits_no_more(struct rdmo_peer *peer)
 	peer->flow.may_wait = true;
 }
 
+/* What a GATHER reads has an answer's message for itself; so it is the last that it is in. `first`: of the round's that is its own. */
+static bool
+peer_has_room(const struct rdmo_peer *peer, const struct rdmo_round *round, uint32_t first)
+{
+	const struct rdmo_result *gather = round->gather.result;
+
+	if (gather != NULL && gather->flow == &peer->flow)
+		return false;
+	return peer->request.op_id != RDMO_OP_GATHER ||
+	       (round->count == first && peer->writer.count == 0);
+}
+
 void
 rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct rdmo_map *regions)
 {
 	const uint32_t room =
 		(peer->answer_bytes - (uint32_t)sizeof(struct rdmo_msg)) / ANSWER_BYTES;
-	const uint32_t end = RTE_MIN(round->count + room, (uint32_t)RDMO_ROUND);
+	const uint32_t first = round->count;
+	const uint32_t end = RTE_MIN(first + room, (uint32_t)RDMO_ROUND);
 
 	peer->elsewhere = RDMO_HERE;
 	if (peer->waits_until != 0)
 		peer->flow.may_wait = rte_get_timer_cycles() < peer->waits_until;
 	while (round->count < end && peer->flow.wrong_keys < RDMO_WRONG_KEYS && peer_next(peer) &&
-	       rdmo_round_takes(round, &peer->request)) {
+	       rdmo_round_takes(round, &peer->request) && peer_has_room(peer, round, first)) {
 		if (!rdmo_round_execute(round, regions, &peer->flow, &peer->request)) {
 			peer->elsewhere = round->elsewhere;
 			if (peer->elsewhere == RDMO_WAITS)
@@ -347,6 +360,12 @@ static void
 result_answer(const struct rdmo_round *round, const struct rdmo_result *result)
 {
 	struct rdmo_writer *writer = &container_of(result->flow, struct rdmo_peer, flow)->writer;
+
+	if (result == round->gather.result && result->status == RDMO_STATUS_OK) {
+		rdmo_round_gathered(round,
+				    rdmo_writer_gathered(writer, result->seq, round->gather.bytes));
+		return;
+	}
 
 	if (result->is_flushed)
 		rdmo_writer_flushed(writer, result->status, result->seq, result->value,
@@ -391,6 +410,17 @@ peer_leave(struct rdmo_lane *lane, struct rdmo_peer *peer)
 	rdmo_mail_put(lane->lanes[peer->elsewhere].mail, peer);
 }
 
+/* Its next operation's payload is to be fetched: by a round of its own, if that can be answered. */
+static void
+peer_pull(struct rdmo_lane *lane, struct rdmo_peer *peer)
+{
+	if (!answer_is_possible(peer))
+		return;
+	answer_begin(lane, peer);
+	peer->is_away = true;
+	TAILQ_INSERT_TAIL(&lane->pulling, peer, next);
+}
+
 void
 rdmo_peer_ran(struct rdmo_lane *lane, struct rdmo_peer *peer)
 {
@@ -413,8 +443,10 @@ peer_answer(struct rdmo_lane *lane, struct rdmo_peer *peer)
 		close_post(lane, peer);
 	else if (peer->flow.wrong_keys >= RDMO_WRONG_KEYS)
 		peer_close(lane, peer, RDMO_REASON_KEYS);
-	else if (peer->elsewhere == RDMO_WAITS)
+	else if (peer->elsewhere == RDMO_WAITS || peer->elsewhere == RDMO_BUSY)
 		peer_activate(peer);
+	else if (peer->elsewhere == RDMO_PULLED)
+		peer_pull(lane, peer);
 	else if (peer->elsewhere != RDMO_HERE)
 		peer_leave(lane, peer);
 	else if (peer->waiting.first != RDMO_LANE_NONE)
@@ -431,7 +463,9 @@ peer_back(struct rdmo_lane *lane, struct rdmo_peer *peer)
 	const bool is_next = peer->elsewhere == RDMO_LATER;
 
 	peer->is_away = false;
-	peer->elsewhere = RDMO_HERE;
+	/* A lane it was, which its round at home has named. */
+	if (peer->elsewhere >= RDMO_PULLED)
+		peer->elsewhere = RDMO_HERE;
 	chain_append_late(peer);
 	if (peer->state == RDMO_PEER_ENDED)
 		rdmo_peer_drop(lane, peer);
@@ -466,10 +500,15 @@ rdmo_peers_arrive(struct rdmo_lane *lane)
 	for (uint32_t i = 0; i < count; i++) {
 		struct rdmo_peer *peer = arrived[i];
 
-		if (peer->home == lane)
+		if (peer->puller != NULL) {
+			TAILQ_INSERT_TAIL(&lane->travelling, peer, next);
+		} else if (peer->home == lane) {
+			/* What is next is looked at anew. */
+			peer->elsewhere = RDMO_HERE;
 			rdmo_peer_ran(lane, peer);
-		else
+		} else {
 			TAILQ_INSERT_TAIL(&lane->active, peer, next);
+		}
 	}
 }
 
@@ -518,6 +557,27 @@ readers_wake(const struct rdmo_round *round)
 			RDMO_LOG(ERR, "a log's reader is not woken: %s", strerror(errno));
 }
 
+void
+rdmo_lane_round_end(struct rdmo_lane *lane, struct rdmo_round *round)
+{
+	rdmo_round_settle(round);
+	readers_wake(round);
+	rdmo_lane_tell_notified(lane, round);
+	rdmo_results_answer(lane, round);
+}
+
+/* Executed as far as it could be: home, or to have a payload fetched for a queue of this lane, if nothing is to be answered first. */
+static void
+peer_ran(struct rdmo_lane *lane, struct rdmo_peer *peer)
+{
+	if (peer->home == lane)
+		rdmo_peer_ran(lane, peer);
+	else if (peer->elsewhere == RDMO_PULLED && peer->writer.count == 0)
+		TAILQ_INSERT_TAIL(&lane->pulling, peer, next);
+	else
+		rdmo_mail_put(peer->home->mail, peer);
+}
+
 uint32_t
 rdmo_peers_run(struct rdmo_lane *lane)
 {
@@ -530,15 +590,8 @@ rdmo_peers_run(struct rdmo_lane *lane)
 		rdmo_peer_execute(peer, &lane->round, &lane->regions);
 		ran[count++] = peer;
 	}
-	rdmo_round_settle(&lane->round);
-	readers_wake(&lane->round);
-	rdmo_lane_tell_notified(lane, &lane->round);
-	rdmo_results_answer(lane, &lane->round);
-	for (uint32_t i = 0; i < count; i++) {
-		if (ran[i]->home == lane)
-			rdmo_peer_ran(lane, ran[i]);
-		else
-			rdmo_mail_put(ran[i]->home->mail, ran[i]);
-	}
+	rdmo_lane_round_end(lane, &lane->round);
+	for (uint32_t i = 0; i < count; i++)
+		peer_ran(lane, ran[i]);
 	return lane->round.count;
 }

@@ -16,7 +16,8 @@
  *                 `---- mail: the connection ---->  round
  *                  <--- mail: the same, answers written ---'
  *
- * The connections of a remote target have a round of their own, which goes on while others are executed: remote.h. They are away so long.
+ * The connections of a remote target have a round of their own, which goes on while others are executed: remote.h. So has one whose
+ * payload is to be fetched: pull.h. They are away so long.
  *
  * Threads: the lcore alone. Of a connection that is away, the other lane's has what is said to travel, and home the rest.
  */
@@ -41,7 +42,9 @@ struct rdmapmd_qp;
 struct rdmapmd_srq;
 struct rdmapmd_td;
 struct rte_ring;
+struct rdmo_fetching;
 struct rdmo_lane;
+struct rdmo_pull_round;
 struct rdmo_remote;
 struct rdmo_task;
 
@@ -78,10 +81,14 @@ struct rdmo_peer {
 	struct rdmo_chain executed;
 	bool is_read; /* the next operation is `request` already */
 	struct rdmo_request request;
-	uint32_t elsewhere; /* the lane that `request` is for; RDMO_HERE, _LATER, _WAITS */
+	uint32_t
+		elsewhere; /* the lane that `request` is for; RDMO_HERE, _LATER, _WAITS, _BUSY, _PULLED */
 	uint64_t
 		waits_until; /* cycles of the timer: as long as `request` waits for room; 0: it does not */
 	struct rdmo_writer writer;
+	struct rdmo_fetching *fetching; /* READs that are its; NULL: none */
+	struct rdmo_lane
+		*puller; /* the lane whose round they are for; NULL: none, or a remote target's */
 	/* What stays at home. */
 	enum rdmo_peer_state state;
 	enum rdmo_reason reason; /* CLOSING: why */
@@ -145,6 +152,9 @@ struct rdmo_lane {
 	TAILQ_HEAD(, rdmo_remote) remotes; /* targets in other processes, that it serves */
 	struct rdmo_lane *lanes;	   /* of the worker, itself among them */
 	struct rte_ring *mail; /* connections that others hand over; NULL: it is the only lane */
+	struct rdmo_pull_round *pulls;	   /* rounds with READs under way: pull.h */
+	struct rdmo_peers pulling;	   /* connections that wait for one of them */
+	struct rdmo_peers travelling;	   /* that have come for one of them, or come back */
 	_Atomic(struct rdmo_task *) asked; /* of this lane; NULL: nothing */
 	/* Readable when peers have ended, remote targets have broken, targets are to be told of something; the caller's. */
 	int ended_fd;
@@ -216,17 +226,29 @@ void rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round,
 /* Write the answers to a round that is final, one after the other, as they were executed. */
 void rdmo_results_answer(struct rdmo_lane *lane, const struct rdmo_round *round);
 
+/*
+ * The end of a round whose results are final once it is settled: who sleeps is woken, who wants to know is told, answers are written.
+ */
+void rdmo_lane_round_end(struct rdmo_lane *lane, struct rdmo_round *round);
+
 /* Its answers are written: its messages' receives are free, and it is among those that rdmo_peers_answer() is for. */
 void rdmo_peer_ran(struct rdmo_lane *lane, struct rdmo_peer *peer);
 
-/* ---- Numbers of send requests: a connection and its buffer ---- */
+/* ---- Numbers of send requests: a connection, and its buffer or none ---- */
 
-#define RDMO_SEND (UINT64_C(1) << 63)
+#define RDMO_SEND  (UINT64_C(1) << 63)
+#define RDMO_FETCH (UINT64_C(1) << 62)
 
 static inline uint64_t
 rdmo_send_number(uint32_t slot, uint32_t answer)
 {
 	return RDMO_SEND | (uint64_t)slot << 8 | answer;
+}
+
+static inline uint64_t
+rdmo_fetch_number(uint32_t slot)
+{
+	return RDMO_FETCH | slot;
 }
 
 #endif

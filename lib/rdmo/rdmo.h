@@ -7,7 +7,7 @@
  * address, a TCP or UNIX socket of the worker's.
  *
  * What there is so far: targets in the worker's process (rdmo_target_open()), and in others (rdmo_target_connect()); FLUSH, APPEND to
- * queues, SCATTER, PUT_SIGNAL, FETCH_ADD, CMP_SWAP; in the worker's process logs, and queues with shared tails.
+ * queues and logs, SCATTER, GATHER, PUT_SIGNAL, FETCH_ADD, CMP_SWAP, of payloads of any length.
  *
  * - **Errors.** Calls return 0 or -errno, and objects through the last parameter, which is not touched on error; bursts return
  *   counts. Besides what each call lists: -EINVAL a pointer is NULL, or a number out of its range; -ENOMEM.
@@ -190,8 +190,8 @@ struct rdmo_target_attr {
 
 /**
  * Connect a target to a worker in another process, or on another machine: operations on its memory are WRITEs, READs and atomics of the
- * worker's device, of which the target's CPU knows nothing. What initiators see is the same. Memory may be queues with exclusive tails, and
- * memory to scatter to; no logs so far.
+ * worker's device, of which the target's CPU knows nothing. What initiators see is the same. Memory may be queues with exclusive
+ * tails, logs, memory to scatter to.
  *
  * Threads: any. Blocks: for the worker's answers, 5 s at most, and for commands of the device.
  *
@@ -269,17 +269,20 @@ struct rdmo_mr_attr {
  * The first append binds both together. The tail is moved by the worker alone: if it finds another value than it has stored, the
  * queue stops, with RDMO_STATUS_TAIL, until rdmo_tail_set().
  *
- * Of a queue that is RDMO_TAIL_SHARED others move the tail as well, by compare-and-swap of their CPUs, e.g. threads of the target: it says
- * what is taken, never more than there is, and may be ahead of payloads that are still being written. That is for targets in the worker's
- * process.
+ * What appends go to is one worker's, as far as this process can see: what two workers both moved would stop at once.
+ *
+ * Of a queue that is RDMO_TAIL_SHARED, its bytes and its tail, others move the tail as well, by compare-and-swap: other workers, or, of a
+ * target in the worker's process, its threads. It says what is taken, never more than there is, and may be ahead of payloads that are still
+ * being written. Threads of a target in another process may do so if the device's atomics are global.
  *
  * Threads: as rdmo_target_open(). Blocks: likewise.
  *
  * @param target A target.
  * @param attr   The memory.
  * @param key    Out: what initiators name it by: random, 64 bits.
- * @return As rdmo_target_open(); -ENOSPC there are as many as may be; -ENOENT it has no receive queue of that number; -ENOTSUP the tail mode; as
- *         rdmapmd_mr_reg().
+ * @return As rdmo_target_open(); -ENOSPC there are as many as may be; -ENOENT it has no receive queue of that number; -ENOTSUP another
+ *         worker shares it by its CPU and this one by a device, or the other way round, whose atomics are not global
+ *         (rdmapmd_device_query(), atomic_cap); -EBUSY some of it was registered for appends by another worker, and not both times as RDMO_TAIL_SHARED; as rdmapmd_mr_reg().
  */
 __rte_experimental int rdmo_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr,
 				   uint64_t *key);
@@ -459,7 +462,8 @@ __rte_experimental int rdmo_log_release(struct rdmo_log *log, uint64_t next);
  * Threads: any, until rdmo_log_destroy(). Blocks: never.
  *
  * @param log A log.
- * @return A descriptor, the log's: not to be read, written or closed; the errors of every call.
+ * @return A descriptor, the log's: not to be read, written or closed; -ENOTSUP the worker is in another process: poll, or have
+ *         producers ask for an event (rdmo_target_fd()); the errors of every call.
  */
 __rte_experimental int rdmo_log_fd(const struct rdmo_log *log);
 
@@ -471,7 +475,7 @@ __rte_experimental int rdmo_log_fd(const struct rdmo_log *log);
  * Threads: as rdmo_log_read(). Blocks: never; it makes a system call.
  *
  * @param log A log.
- * @return 0: it is armed; 1: there are records that were not read, and it is not; the errors of every call.
+ * @return 0: it is armed; 1: there are records that were not read, and it is not; -ENOTSUP as rdmo_log_fd(); the errors of every call.
  */
 __rte_experimental int rdmo_log_arm(struct rdmo_log *log);
 
@@ -557,16 +561,20 @@ struct rdmo_op {
 	uint64_t user_data; /**< comes back in struct rdmo_completion */
 	uint64_t id;	    /**< the target's, as it was opened */
 	uint16_t op_id;	    /**< enum rdmo_op_id */
-	/** RDMO_FLAG_FENCE, and not for FLUSH: RDMO_FLAG_SILENT, RDMO_FLAG_NOTIFY (rdmo_target_poll()); others are refused */
+	/**
+	 * RDMO_FLAG_FENCE, and not for FLUSH: RDMO_FLAG_SILENT, RDMO_FLAG_NOTIFY (rdmo_target_poll()); of APPEND and SCATTER also
+	 * RDMO_FLAG_PULL, with `rkey`; others are refused
+	 */
 	uint16_t flags;
-	uint32_t length; /**< APPEND, PUT_SIGNAL: bytes of the payload. SCATTER: pieces. Else 0 */
+	uint32_t
+		length; /**< APPEND, PUT_SIGNAL: bytes of the payload. SCATTER, GATHER: pieces. Else 0 */
 	union {
 		/** APPEND */
 		struct {
 			uint64_t ptr_addr; /**< of the queue's tail in the target, or of the log */
 			uint64_t ptr_key;  /**< the key for it */
 			uint64_t data_key; /**< the key for the queue's bytes; of a log: the same */
-			const void *payload; /**< copied by rdmo_post() */
+			const void *payload; /**< copied by rdmo_post(), or fetched: rkey */
 		} append;
 		/** FLUSH */
 		struct {
@@ -577,8 +585,15 @@ struct rdmo_op {
 		struct {
 			const struct rdmo_scatter_iov
 				*iovs;		 /**< the pieces, as they go over the wire */
-			const void *const *data; /**< of each piece, copied by rdmo_post() */
+			const void *const *data; /**< of each piece, likewise */
 		} scatter;
+		/** GATHER: of its flags RDMO_FLAG_FENCE alone */
+		struct {
+			const struct rdmo_gather_iov *
+				iovs; /**< the pieces, as they go over the wire; copied by rdmo_post() */
+			/** where their bytes go, one behind the other; the library's until it completes */
+			void *data;
+		} gather;
 		/** PUT_SIGNAL */
 		struct {
 			uint64_t addr;			  /**< of the first byte in the target */
@@ -597,7 +612,13 @@ struct rdmo_op {
 		} atomic;
 		uint64_t room[4]; /**< fills it; ignored */
 	};
-	uint64_t reserved; /**< 0 */
+	/**
+	 * APPEND, SCATTER: the RDMA key of memory that all of the payload lies in, registered for remote reads in the connection's protection
+	 * domain; 0: none. What no message has room for, or has RDMO_FLAG_PULL, is fetched from there by the worker: it is not to be
+	 * changed before the operation completes
+	 */
+	uint32_t rkey;
+	uint32_t reserved; /**< 0 */
 };
 
 /** How an operation ended. */
@@ -610,7 +631,8 @@ struct rdmo_completion {
 	 */
 	uint64_t value;
 	uint32_t status; /**< enum rdmo_status; of FLUSH that was executed, that operation's */
-	uint32_t length; /**< the operation's, if it was done; else 0 */
+	uint32_t
+		length; /**< the operation's, of GATHER the bytes of all pieces, if it was done; else 0 */
 };
 
 /**
@@ -669,14 +691,17 @@ __rte_experimental void rdmo_disconnect(struct rdmo_conn *conn);
  *
  * Threads: one at a time, as rdmo_poll(). Blocks: never.
  * Order:   those of a connection are executed in the order of posting.
- * Owner:   what an operation points to is the caller's again when the call returns.
+ * Owner:   what an operation points to is the caller's again when the call returns; a payload that the worker fetches (struct rdmo_op,
+ *          rkey) when the operation completes, and of one that is SILENT when a later one does.
  *
  * @param conn A connection.
  * @param ops  The operations.
  * @param n    How many; 0 is allowed.
  * @return How many were taken, 0..n. If fewer than n, rdmo_conn_error() has the reason: -EAGAIN as many are under way as may be,
  *         or there are no credits left: poll, and post the rest; of operations that are SILENT the last place is kept for
- *         one that is not. -EMSGSIZE it does not fit into a message; -EINVAL an operation that is none, or SILENT with FLUSH;
+ *         one that is not. -EMSGSIZE it does not fit into a message, and has no rkey, or a GATHER's bytes
+ *         do not fit into an answer; -EINVAL an operation that is none, SILENT with FLUSH, or
+ *         one that cannot be fetched: nothing, an empty piece, more than RDMO_PULLS pieces;
  *         -ENOTCONN the connection has ended.
  */
 __rte_experimental uint32_t rdmo_post(struct rdmo_conn *conn, const struct rdmo_op *ops,

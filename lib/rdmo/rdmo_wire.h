@@ -139,11 +139,11 @@ enum rdmo_op_id {
 	RDMO_OP_FLUSH, /**< answer, and with RDMO_FLAG_FENCE not before all earlier ones are visible */
 	RDMO_OP_APPEND,	 /**< put the payload at a queue's tail, and move the tail */
 	RDMO_OP_SCATTER, /**< put pieces of the payload to several addresses */
-	/** Put the payload somewhere, then change a number; beyond the document, as the next ones. */
-	RDMO_OP_PUT_SIGNAL = 4,
-	RDMO_OP_FETCH_ADD, /**< add to a number in place */
-	RDMO_OP_CMP_SWAP,  /**< store a number in place, if it was what is compared */
-	RDMO_OPS	   /**< behind the last one; those between that are not named are unknown */
+	RDMO_OP_GATHER, /**< answer with bytes from several addresses; beyond the document, as the next ones */
+	RDMO_OP_PUT_SIGNAL, /**< put the payload somewhere, then change a number */
+	RDMO_OP_FETCH_ADD,  /**< add to a number in place */
+	RDMO_OP_CMP_SWAP,   /**< store a number in place, if it was what is compared */
+	RDMO_OPS	    /**< how many there are */
 };
 
 /** How an operation is executed. */
@@ -215,6 +215,24 @@ RDMO_OFFSET(rdmo_scatter_iov, rkey, 8);
 RDMO_OFFSET(rdmo_scatter_iov, len, 16);
 RDMO_OFFSET(rdmo_scatter_iov, reserved, 20);
 
+/** RDMO_OP_GATHER. Then `count` times struct rdmo_gather_iov. No payload. */
+struct rdmo_gather_hdr {
+	rte_le64_t count; /**< pieces, 0 and more */
+};
+RDMO_SIZE(rdmo_gather_hdr, 8);
+
+/** A piece of a GATHER. */
+struct rdmo_gather_iov {
+	rte_le64_t addr; /**< of the first byte in the target's memory */
+	rte_le64_t rkey; /**< the key for it, with RDMO_RIGHT_READ */
+	rte_le32_t len;	 /**< bytes, 0 and more; all together no more than an answer has room for */
+	rte_le32_t reserved; /**< 0 */
+};
+RDMO_SIZE(rdmo_gather_iov, 24);
+RDMO_OFFSET(rdmo_gather_iov, rkey, 8);
+RDMO_OFFSET(rdmo_gather_iov, len, 16);
+RDMO_OFFSET(rdmo_gather_iov, reserved, 20);
+
 /** What a signal does with its number. */
 enum rdmo_signal_kind {
 	RDMO_SIGNAL_STORE, /**< it becomes the value; the key is one with RDMO_RIGHT_WRITE */
@@ -275,13 +293,14 @@ RDMO_OFFSET(rdmo_pull, len, 12);
  *
  * - an answer to several APPENDs, FETCH_ADDs or CMP_SWAPs: the values of the second one and on, 8 bytes each (rte_le64_t);
  * - a FLUSH that was executed: struct rdmo_flush_rsp;
+ * - a GATHER that was executed: its pieces' bytes, one behind the other;
  * - else nothing, of a refused FLUSH neither.
  */
 struct rdmo_rsp_hdr {
 	rte_le16_t
 		op_id; /**< what is answered: enum rdmo_op_id, 65535 for more. The document: op_id, of FLUSH alone */
 	rte_le16_t status; /**< enum rdmo_status */
-	/** How many operations in a row have this answer, 1 and more; several with RDMO_STATUS_OK alone, and not of FLUSH. */
+	/** How many operations in a row have this answer, 1 and more; several with RDMO_STATUS_OK alone, and not of FLUSH or GATHER. */
 	rte_le32_t count;
 	rte_le32_t length;   /**< bytes behind it, unpadded */
 	rte_le32_t reserved; /**< 0 */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_hash_crc.h>
 
 #include "record.h"
@@ -54,33 +55,47 @@ rdmo_log_check(const struct rdmo_log_header *header, uint64_t bytes)
 
 /* ---- Records ---- */
 
+uint32_t
+rdmo_record_sum(const struct rdmo_record *record)
+{
+	/* The library reads whole words: these are some, whatever the compiler thinks of a struct's aliases. */
+	uint64_t words[sizeof(*record) / sizeof(uint64_t)];
+
+	memcpy(words, record, sizeof(words));
+	memset((uint8_t *)words + offsetof(struct rdmo_record, crc32c), 0, sizeof(record->crc32c));
+	return rte_hash_crc(words, sizeof(words), UINT32_MAX);
+}
+
+uint32_t
+rdmo_record_sum_more(uint32_t sum, const void *payload, uint32_t bytes)
+{
+	return bytes > 0 ? rte_hash_crc(payload, bytes, sum) : sum;
+}
+
 /* Of a header, and of the payload behind it. */
 static rte_le32_t
 record_crc(const struct rdmo_record *record, const void *payload, uint32_t length)
 {
-	/* The library reads whole words: these are some, whatever the compiler thinks of a struct's aliases. */
-	uint64_t words[sizeof(*record) / sizeof(uint64_t)];
-	uint32_t crc;
-
-	memcpy(words, record, sizeof(words));
-	memset((uint8_t *)words + offsetof(struct rdmo_record, crc32c), 0, sizeof(record->crc32c));
-	crc = rte_hash_crc(words, sizeof(words), UINT32_MAX);
-	if (length > 0)
-		crc = rte_hash_crc(payload, length, crc);
-	return rte_cpu_to_le_32(~crc);
+	return rte_cpu_to_le_32(~rdmo_record_sum_more(rdmo_record_sum(record), payload, length));
 }
 
-void
-rdmo_record_seal(struct rdmo_record *record, uint64_t position, uint32_t producer, uint64_t seq,
-		 uint32_t length)
+struct rdmo_record
+rdmo_record_header(uint64_t position, uint32_t producer, uint64_t seq, uint32_t length)
 {
-	struct rdmo_record header = {
+	return (struct rdmo_record){
 		.length = rte_cpu_to_le_32(length),
 		.position = rte_cpu_to_le_64(position),
 		.seq = rte_cpu_to_le_64(seq),
 		.producer = rte_cpu_to_le_32(producer),
 		.kind = rte_cpu_to_le_16(RDMO_RECORD_DATA),
 	};
+}
+
+void
+rdmo_record_seal(struct rdmo_record *record, uint64_t position, uint32_t producer, uint64_t seq,
+		 uint32_t length)
+{
+	struct rdmo_record header = rdmo_record_header(position, producer, seq, length);
 
 	header.crc32c = record_crc(&header, record + 1, length);
 	*record = header;
@@ -146,14 +161,15 @@ rdmo_record_find(const struct rdmo_log_view *log, uint64_t position, struct rdmo
 
 /* ---- Slots ---- */
 
-void
+uint64_t
 rdmo_slot_put(struct rdmo_log_slot *slot, uint64_t seq, uint64_t position)
 {
-	uint64_t next_seq = rte_le_to_cpu_64(slot->next_seq);
+	uint64_t next_seq = rte_le_to_cpu_64(slot->next_seq), first;
 
 	/* Words of those before it that have no record are still the ones of a window before. */
 	if (seq > next_seq && seq - next_seq >= RDMO_LOG_WINDOW)
 		next_seq = seq - RDMO_LOG_WINDOW + 1;
+	first = RTE_MIN(next_seq, seq);
 	for (; next_seq < seq; next_seq++)
 		rdmo_slot_void(slot, next_seq);
 	__atomic_store_n(&slot->position[rdmo_slot_index(seq)], rte_cpu_to_le_64(position),
@@ -161,6 +177,7 @@ rdmo_slot_put(struct rdmo_log_slot *slot, uint64_t seq, uint64_t position)
 	/* Not before its word, wherever the worker is killed. */
 	if (next_seq == seq)
 		__atomic_store_n(&slot->next_seq, rte_cpu_to_le_64(seq + 1), __ATOMIC_RELEASE);
+	return first;
 }
 
 void
@@ -201,8 +218,9 @@ rdmo_slot_find(const struct rdmo_log_slot *slot, const struct rdmo_log_view *log
 	if (found.position >= log->tail)
 		return 0;
 	*position = found.position;
-	/* What the reader has released may be others' by now; the word is still its own. */
-	if (found.position < log->head || log->tail - found.position > log->capacity)
+	/* What the reader has released may be others' by now, and another process's ring is not here; the word is still its own. */
+	if (log->ring == NULL || found.position < log->head ||
+	    log->tail - found.position > log->capacity)
 		return 1;
 	return record_read(log, &found) == 1 && found.producer == producer && found.seq == seq
 		       ? 1

@@ -49,6 +49,19 @@ int rdmo_log_check(const struct rdmo_log_header *header, uint64_t bytes);
 
 /* ---- Records ---- */
 
+/* A record's header, with the checksum of nothing so far: rdmo_record_sum() begins with it. */
+struct rdmo_record rdmo_record_header(uint64_t position, uint32_t producer, uint64_t seq,
+				      uint32_t length);
+
+/* A checksum in steps: of the header, of the payload's bytes one after the other; and stored. */
+uint32_t rdmo_record_sum(const struct rdmo_record *record);
+uint32_t rdmo_record_sum_more(uint32_t sum, const void *payload, uint32_t bytes);
+static inline void
+rdmo_record_sum_end(struct rdmo_record *record, uint32_t sum)
+{
+	record->crc32c = rte_cpu_to_le_32(~sum);
+}
+
 /* Finish a record whose payload of `length` bytes lies behind `record` already. */
 void rdmo_record_seal(struct rdmo_record *record, uint64_t position, uint32_t producer,
 		      uint64_t seq, uint32_t length);
@@ -56,9 +69,10 @@ void rdmo_record_seal(struct rdmo_record *record, uint64_t position, uint32_t pr
 /* Fill so many bytes, header included, a multiple of RDMO_RECORD_ALIGN below 2^32 + 32. */
 void rdmo_record_pad(struct rdmo_record *record, uint64_t position, uint64_t bytes);
 
-/* A log's ring in memory of this process. */
+/* A log's ring. */
 struct rdmo_log_view {
-	const void *ring;
+	const void *
+		ring; /* in memory of this process; NULL: it is in another one, for rdmo_slot_find() alone */
 	uint64_t capacity;
 	uint64_t tail; /* loaded with acquire: what is before it is there */
 	uint64_t head; /* what is before it may be written over already; 0: not known */
@@ -81,8 +95,12 @@ rdmo_slot_index(uint64_t seq)
 	return (uint32_t)(seq % RDMO_LOG_WINDOW);
 }
 
-/* An operation has a record: before the tail that is behind it. In order of sequence numbers; those left out have none. */
-void rdmo_slot_put(struct rdmo_log_slot *slot, uint64_t seq, uint64_t position);
+/*
+ * An operation has a record: before the tail that is behind it. In order of sequence numbers; those left out have none.
+ *
+ * @return the first operation whose word was changed: so were all up to `seq`, RDMO_LOG_WINDOW at most
+ */
+uint64_t rdmo_slot_put(struct rdmo_log_slot *slot, uint64_t seq, uint64_t position);
 
 /* An operation has none: it was refused, or is no APPEND. Else its word would be the one of RDMO_LOG_WINDOW before it. */
 void rdmo_slot_void(struct rdmo_log_slot *slot, uint64_t seq);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <stddef.h>
 #include <string.h>
 
 #include "record.h"
@@ -47,6 +48,15 @@ void
 rdmo_region_seen(struct rdmo_region *region, uint64_t word, uint64_t value)
 {
 	region->look = (struct rdmo_look){ .is_done = true, .word = word, .value = value };
+	/* One that cannot be is not taken: it is as full as before. */
+	if (region->is_log)
+		rdmo_ring_release(&region->log.ring, value);
+}
+
+bool
+rdmo_region_must_look_at_head(const struct rdmo_region *region)
+{
+	return region->log.bytes == NULL && !region->look.is_done;
 }
 
 void
@@ -108,12 +118,24 @@ rdmo_region_begin_shared(struct rdmo_region *region)
 }
 
 enum rdmo_status
+rdmo_region_share_place(const struct rdmo_region *region, uint64_t word, uint64_t bytes,
+			uint32_t *n, uint64_t *address)
+{
+	uint64_t at;
+	const enum rdmo_status status =
+		rdmo_queue_share(&region->queue, (rte_le64_t *)(uintptr_t)word, bytes, n, &at);
+
+	if (status == RDMO_STATUS_OK)
+		*address = at;
+	return status;
+}
+
+enum rdmo_status
 rdmo_region_share(const struct rdmo_region *region, uint64_t word, const uint8_t *payload,
 		  uint64_t bytes, uint64_t stride, uint32_t *n, uint64_t *addresses)
 {
 	uint64_t address;
-	const enum rdmo_status status =
-		rdmo_queue_share(&region->queue, (rte_le64_t *)(uintptr_t)word, bytes, n, &address);
+	const enum rdmo_status status = rdmo_region_share_place(region, word, bytes, n, &address);
 
 	if (status != RDMO_STATUS_OK)
 		return status;
@@ -128,9 +150,9 @@ rdmo_region_share(const struct rdmo_region *region, uint64_t word, const uint8_t
 /* ---- Logs ---- */
 
 enum rdmo_status
-rdmo_region_begin_log(struct rdmo_region *region)
+rdmo_region_begin_log(struct rdmo_region *region, void *memory)
 {
-	struct rdmo_log_header *header = (void *)(uintptr_t)region->va;
+	struct rdmo_log_header *header = memory;
 	struct rdmo_log_place log = { .header = header };
 	uint64_t capacity, tail, head;
 
@@ -143,7 +165,8 @@ rdmo_region_begin_log(struct rdmo_region *region)
 	    rdmo_log_bytes(capacity, log.producers) > region->len)
 		return RDMO_STATUS_BOUNDS;
 	log.slots = (void *)((uint8_t *)header + rdmo_log_slot_offset(0));
-	log.bytes = (uint8_t *)header + rdmo_log_ring_offset(log.producers);
+	if (region->remote == NULL)
+		log.bytes = (uint8_t *)header + rdmo_log_ring_offset(log.producers);
 	tail = rte_le_to_cpu_64(__atomic_load_n(&header->tail, __ATOMIC_ACQUIRE));
 	head = rte_le_to_cpu_64(__atomic_load_n(&header->head, __ATOMIC_ACQUIRE));
 	if (!rdmo_ring_begin(&log.ring, capacity, tail, head))
@@ -155,7 +178,8 @@ rdmo_region_begin_log(struct rdmo_region *region)
 	header->key = rte_cpu_to_le_64(region->key);
 	header->epoch = rte_cpu_to_le_64(rte_le_to_cpu_64(header->epoch) + 1);
 	region->log = log;
-	region->word = (uintptr_t)&header->tail;
+	region->word = region->va + offsetof(struct rdmo_log_header, tail);
+	region->word_rkey = region->rkey;
 	region->has_tail = region->is_log = true;
 	return RDMO_STATUS_OK;
 }
@@ -173,7 +197,7 @@ record_reserve(struct rdmo_log_place *log, uint64_t bytes, struct rdmo_place *pl
 	const enum rdmo_status status = rdmo_ring_reserve(&log->ring, bytes, place);
 	uint64_t head;
 
-	if (status != RDMO_STATUS_FULL)
+	if (status != RDMO_STATUS_FULL || log->bytes == NULL)
 		return status;
 	/* Partner: the reader's release, whose reads are behind it: what is before the head may be written over. */
 	head = rte_le_to_cpu_64(__atomic_load_n(&log->header->head, __ATOMIC_ACQUIRE));
@@ -205,29 +229,63 @@ record_known(const struct rdmo_log_place *log, const struct rdmo_origin *origin,
 }
 
 enum rdmo_status
-rdmo_region_append_log(struct rdmo_region *region, const struct rdmo_origin *origin,
-		       const void *payload, uint64_t bytes, uint64_t *position)
+rdmo_region_reserve_log(struct rdmo_region *region, const struct rdmo_origin *origin,
+			uint64_t bytes, struct rdmo_place *place, bool *is_new)
 {
 	struct rdmo_log_place *log = &region->log;
-	struct rdmo_record *record;
-	struct rdmo_place place;
 	enum rdmo_status status;
 
+	*is_new = false;
 	if (origin->producer >= log->producers)
 		return RDMO_STATUS_BOUNDS;
 	if (origin->seq < rdmo_region_next_seq(region, origin->producer))
-		return record_known(log, origin, position);
-	status = record_reserve(log, bytes, &place);
-	if (status != RDMO_STATUS_OK)
-		return status;
-	if (place.pad_bytes > 0)
-		rdmo_record_pad(record_at(log, place.pad), place.pad, place.pad_bytes);
-	record = record_at(log, place.position);
-	if (bytes > 0)
-		memcpy(record + 1, payload, bytes);
-	rdmo_record_seal(record, place.position, origin->producer, origin->seq, (uint32_t)bytes);
-	rdmo_slot_put(&log->slots[origin->producer], origin->seq, place.position);
+		return record_known(log, origin, &place->position);
+	status = record_reserve(log, bytes, place);
+	*is_new = status == RDMO_STATUS_OK;
+	return status;
+}
+
+void
+rdmo_region_pad_log(const struct rdmo_region *region, const struct rdmo_place *place)
+{
+	if (place->pad_bytes > 0)
+		rdmo_record_pad(record_at(&region->log, place->pad), place->pad, place->pad_bytes);
+}
+
+void
+rdmo_region_finish_log(struct rdmo_region *region, const struct rdmo_origin *origin,
+		       uint64_t position, uint64_t bytes)
+{
+	struct rdmo_log_place *log = &region->log;
+
+	rdmo_record_seal(record_at(log, position), position, origin->producer, origin->seq,
+			 (uint32_t)bytes);
+	rdmo_slot_put(&log->slots[origin->producer], origin->seq, position);
+}
+
+uint64_t
+rdmo_region_ring_addr(const struct rdmo_region *region, uint64_t position)
+{
+	return region->va + rdmo_log_ring_offset(region->log.producers) +
+	       (position & (region->log.ring.capacity - 1));
+}
+
+enum rdmo_status
+rdmo_region_append_log(struct rdmo_region *region, const struct rdmo_origin *origin,
+		       const void *payload, uint64_t bytes, uint64_t *position)
+{
+	struct rdmo_place place = { 0 };
+	bool is_new;
+	const enum rdmo_status status =
+		rdmo_region_reserve_log(region, origin, bytes, &place, &is_new);
+
 	*position = place.position;
+	if (!is_new)
+		return status;
+	rdmo_region_pad_log(region, &place);
+	if (bytes > 0)
+		memcpy(record_at(&region->log, place.position) + 1, payload, bytes);
+	rdmo_region_finish_log(region, origin, place.position, bytes);
 	return RDMO_STATUS_OK;
 }
 

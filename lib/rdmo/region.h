@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Memory that a target offers, in this process or in another one: as bytes, as a queue's, or, in this process, as a log. What an append
- * does there, and how that is published; of another process' memory who gets which bytes, and no more. No I/O, no allocation.
+ * Memory that a target offers, in this process or in another one: as bytes, as a queue's, or as a log. What an append does there, and how
+ * that is published; of another process' memory who gets which bytes, and no more. No I/O, no allocation.
  *
  * Threads: one at a time for a region; rdmo_region_next_seq() is for any.
  */
@@ -15,16 +15,17 @@
 
 #include "tail.h"
 
-/* A region that is a log. */
+/* A region that is a log. Of one in another process header and slots are those of struct rdmo_shadow. */
 struct rdmo_log_place {
 	struct rdmo_log_header *header;
 	struct rdmo_log_slot *slots;
-	uint8_t *bytes; /* of its ring */
+	uint8_t *bytes; /* of its ring; NULL: that is in another process */
 	uint32_t producers;
 	struct rdmo_ring ring;
 };
 
 struct rdmo_remote;
+struct rdmo_round;
 
 /* What was read where the tail of a remote queue is said to be. */
 struct rdmo_look {
@@ -42,17 +43,22 @@ struct rdmo_region {
 	struct rdmo_remote *remote; /* whose it is, in another process; NULL: in this one */
 	uint32_t rkey;		    /* of remote memory: its device's key */
 	uint32_t
+		lkey; /* the worker's device's key: of a remote log for its shadow; of memory here for that, if: */
+	bool is_fetchable; /* that can READ into it */
+	uint32_t
 		bell; /* of a log: the descriptor by which its reader is woken, plus 1; 0: it never sleeps */
 	/* Operations that their target is to be told of. Any lane adds, and who tells takes all. */
 	_Atomic uint64_t notified;
 	bool is_shared; /* others move its tails, too: by rdmo_region_begin_shared(), and never owned */
 	bool is_log; /* by rdmo_region_begin_log() */
 	/* As the bytes of a queue or log; not before the first append, and then its lane's alone: */
-	atomic_uint owner;     /* the lane's number plus 1; 0: no lane's yet */
-	bool is_due;	       /* the round is to publish it; of a shared one never */
-	bool has_tail;	       /* a log; or there was an append to it */
-	uint64_t word;	       /* the tail's address in the target, if it has one */
-	uint32_t word_rkey;    /* of remote memory: for that */
+	atomic_uint owner; /* the lane's number plus 1; 0: no lane's yet */
+	bool is_due;	   /* the round is to publish it; of a shared one never */
+	bool has_tail;	   /* a log; or there was an append to it */
+	const struct rdmo_round
+		*held_by;   /* which fetches payloads to it, and is the only one to append; NULL */
+	uint64_t word;	    /* the tail's address in the target, if it has one */
+	uint32_t word_rkey; /* of remote memory: for that */
 	struct rdmo_look look; /* of remote memory, until it has one */
 	union {
 		struct rdmo_queue queue;
@@ -83,7 +89,7 @@ rdmo_region_tail(struct rdmo_region *region)
 enum rdmo_status rdmo_region_append(struct rdmo_region *region, uint64_t word, const void *payload,
 				    uint64_t bytes, uint64_t *address);
 
-/* Must the tail at `word` be read before anything is appended to this remote queue? rdmo_region_seen() tells what was found. */
+/* Must the tail at `word` be read before anything is appended to this remote queue? rdmo_region_seen() tells what was found there. */
 bool rdmo_region_must_look(const struct rdmo_region *region, uint64_t word);
 void rdmo_region_seen(struct rdmo_region *region, uint64_t word, uint64_t value);
 
@@ -123,13 +129,18 @@ enum rdmo_status rdmo_region_share(const struct rdmo_region *region, uint64_t wo
 				   const uint8_t *payload, uint64_t bytes, uint64_t stride,
 				   uint32_t *n, uint64_t *addresses);
 
+/* Likewise, of one payload that comes from elsewhere: nothing is copied. */
+enum rdmo_status rdmo_region_share_place(const struct rdmo_region *region, uint64_t word,
+					 uint64_t bytes, uint32_t *n, uint64_t *address);
+
 /*
  * Begin to serve a region as a log: `region` has its address and length, and as its key what a new log is to be named by; one that
  * was served before keeps its own. What the former worker did not come to publish will never have been.
  *
+ * @param memory of this process: the log itself; of another one: all of it in front of its ring, whose changes are to be written there
  * @return RDMO_STATUS_OK; BOUNDS: it is none, or lies at no multiple of 64; TAIL: its ends cannot be
  */
-enum rdmo_status rdmo_region_begin_log(struct rdmo_region *region);
+enum rdmo_status rdmo_region_begin_log(struct rdmo_region *region, void *memory);
 
 /* What a record comes from. */
 struct rdmo_origin {
@@ -147,6 +158,28 @@ struct rdmo_origin {
 enum rdmo_status rdmo_region_append_log(struct rdmo_region *region,
 					const struct rdmo_origin *origin, const void *payload,
 					uint64_t bytes, uint64_t *position);
+
+/*
+ * In steps, of a record whose payload comes from elsewhere, or whose log is in another process: as rdmo_region_append_log(), but
+ * nothing is written.
+ *
+ * @param place  where it is to be, or was (its position alone)
+ * @param is_new it was not there before: what is in front of it is to be padded, and it is to be finished when its payload is there
+ */
+enum rdmo_status rdmo_region_reserve_log(struct rdmo_region *region,
+					 const struct rdmo_origin *origin, uint64_t bytes,
+					 struct rdmo_place *place, bool *is_new);
+
+/* Those steps, in this process. */
+void rdmo_region_pad_log(const struct rdmo_region *region, const struct rdmo_place *place);
+void rdmo_region_finish_log(struct rdmo_region *region, const struct rdmo_origin *origin,
+			    uint64_t position, uint64_t bytes);
+
+/* Where a position of a log is, in its process. */
+uint64_t rdmo_region_ring_addr(const struct rdmo_region *region, uint64_t position);
+
+/* Must the head of this log, in another process, be read before it is said to be full? rdmo_region_seen() tells what was found. */
+bool rdmo_region_must_look_at_head(const struct rdmo_region *region);
 
 /* A record of a log was not published, and will not be. */
 void rdmo_region_undo_log(struct rdmo_region *region, const struct rdmo_origin *origin);

@@ -19,16 +19,26 @@
 static int
 memory_open(struct rdmo_remote *remote, struct rdmapmd_pd *pd)
 {
-	const size_t bytes = (RDMO_ROUND + 1) * sizeof(*remote->found);
+	const size_t heads = 2 * RDMO_ROUND * sizeof(*remote->heads);
+	const size_t bytes = heads + (RDMO_ROUND + 1) * sizeof(*remote->found) + RDMO_REMOTE_BUFFER;
+	int rc;
 	const uint32_t pieces =
 		remote->lane->attr.receive_bytes / (uint32_t)sizeof(struct rdmo_scatter_iov);
 
-	remote->writes.room = RDMO_ROUND + pieces;
+	remote->writes.room = RDMO_APPEND_WRITES * RDMO_ROUND + pieces;
 	remote->writes.all = calloc(remote->writes.room, sizeof(*remote->writes.all));
-	remote->found = rte_zmalloc("rdmo", bytes, RTE_CACHE_LINE_SIZE);
-	if (remote->writes.all == NULL || remote->found == NULL)
+	remote->heads = rte_zmalloc("rdmo", bytes, RTE_CACHE_LINE_SIZE);
+	if (remote->writes.all == NULL || remote->heads == NULL)
 		return -ENOMEM;
-	return rdmapmd_mr_reg(pd, remote->found, bytes, RDMAPMD_ACCESS_LOCAL_WRITE, &remote->mr);
+	remote->found = (void *)((uint8_t *)remote->heads + heads);
+	remote->buffer = (uint8_t *)(remote->found + RDMO_ROUND + 1);
+	rc = rdmapmd_mr_reg(pd, remote->heads, bytes, RDMAPMD_ACCESS_LOCAL_WRITE, &remote->mr);
+	if (rc != 0)
+		return rc;
+	remote->writes.heads = remote->heads;
+	remote->writes.head_key = remote->mr->lkey;
+	remote->writes.key = remote->lane->mr->lkey;
+	return 0;
 }
 
 static int
@@ -61,6 +71,7 @@ rdmo_remote_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, uint32_t gid_ind
 		return -ENOMEM;
 	made->lane = lane;
 	made->round.writes = &made->writes;
+	made->round.fetches = &made->fetches;
 	made->round.lane = lane->round.lane;
 	TAILQ_INIT(&made->active);
 	TAILQ_INIT(&made->ran);
@@ -96,7 +107,7 @@ rdmo_remote_close(struct rdmo_remote *remote)
 		rdmapmd_cq_destroy(remote->cq);
 	if (remote->mr != NULL)
 		rdmapmd_mr_dereg(remote->mr);
-	rte_free(remote->found);
+	rte_free(remote->heads);
 	free(remote->writes.all);
 	rte_free(remote);
 }
@@ -143,12 +154,12 @@ batch_add(struct batch *batch, uint8_t opcode)
 
 static void
 segment_add(struct batch *batch, struct rdmapmd_send_wr *wr, const void *at, uint32_t bytes,
-	    const struct rdmapmd_mr *mr)
+	    uint32_t lkey)
 {
 	batch->sges[batch->count - 1][wr->num_sge++] = (struct rdmapmd_sge){
 		.addr = (uintptr_t)at,
 		.length = bytes,
-		.lkey = mr->lkey,
+		.lkey = lkey,
 	};
 }
 
@@ -165,7 +176,7 @@ write_add(struct rdmo_remote *remote, struct batch *batch)
 	wr->wr.rdma.remote_addr = write->addr;
 	wr->wr.rdma.rkey = rkey;
 	do {
-		segment_add(batch, wr, write->from, write->bytes, remote->lane->mr);
+		segment_add(batch, wr, write->from, write->bytes, write->lkey);
 		end += write->bytes;
 		write = &writes->all[++remote->written];
 	} while (remote->written < writes->count && wr->num_sge < SGES && write->rkey == rkey &&
@@ -185,7 +196,8 @@ move_add(struct rdmo_remote *remote, struct batch *batch)
 	/* As they lie in memory. */
 	wr->wr.atomic.compare_add = rte_cpu_to_le_64(move.compare);
 	wr->wr.atomic.swap = rte_cpu_to_le_64(move.swap);
-	segment_add(batch, wr, &remote->found[remote->moved], sizeof(*remote->found), remote->mr);
+	segment_add(batch, wr, &remote->found[remote->moved], sizeof(*remote->found),
+		    remote->mr->lkey);
 	remote->moves[remote->moved++] = move;
 }
 
@@ -196,7 +208,8 @@ look_add(struct rdmo_remote *remote, struct batch *batch)
 
 	wr->wr.rdma.remote_addr = remote->round.look.word;
 	wr->wr.rdma.rkey = remote->round.look.rkey;
-	segment_add(batch, wr, &remote->found[RDMO_ROUND], sizeof(*remote->found), remote->mr);
+	segment_add(batch, wr, &remote->found[RDMO_ROUND], sizeof(*remote->found),
+		    remote->mr->lkey);
 	remote->has_looked = true;
 }
 
@@ -213,8 +226,28 @@ atomic_add(struct rdmo_remote *remote, struct batch *batch)
 	wr->wr.atomic.compare_add =
 		atomic->is_swap ? rte_cpu_to_le_64(atomic->operand) : atomic->operand;
 	wr->wr.atomic.swap = rte_cpu_to_le_64(atomic->swap);
-	segment_add(batch, wr, &remote->found[RDMO_ROUND], sizeof(*remote->found), remote->mr);
+	segment_add(batch, wr, &remote->found[RDMO_ROUND], sizeof(*remote->found),
+		    remote->mr->lkey);
 	remote->has_looked = true;
+}
+
+/* The next piece of a GATHER, behind the others: an answer is no longer than the buffer. */
+static void
+gather_add(struct rdmo_remote *remote, struct batch *batch)
+{
+	const struct rdmo_gather_iov *piece = &remote->round.gather.pieces[remote->gathered++];
+	const uint32_t bytes = rte_le_to_cpu_32(piece->len);
+	const struct rdmo_region *region;
+	struct rdmapmd_send_wr *wr;
+
+	if (bytes == 0)
+		return;
+	region = rdmo_map_find(&remote->lane->regions, rte_le_to_cpu_64(piece->rkey));
+	wr = batch_add(batch, RDMAPMD_WR_RDMA_READ);
+	wr->wr.rdma.remote_addr = rte_le_to_cpu_64(piece->addr);
+	wr->wr.rdma.rkey = region->rkey;
+	segment_add(batch, wr, remote->buffer + remote->gathered_bytes, bytes, remote->mr->lkey);
+	remote->gathered_bytes += bytes;
 }
 
 static void
@@ -226,13 +259,87 @@ broken(struct rdmo_remote *remote)
 	rdmo_lane_tell_ended(remote->lane);
 }
 
-/* As much of the round as there is room for, in its order; the last one completes, and all before it with it. */
+/* The last one completes, and all before it with it. */
+static void
+batch_post(struct rdmo_remote *remote, struct batch *batch)
+{
+	batch->wrs[batch->count - 1].send_flags = RDMAPMD_SEND_SIGNALED;
+	remote->is_under_way = true;
+	if (rdmapmd_post_send(remote->qp, batch->wrs, (uint16_t)batch->count) != batch->count)
+		broken(remote);
+}
+
+/* ---- A payload that is still the initiator's, a part at a time ---- */
+
+/* The initiator whose it is: a round has one. */
+static struct rdmo_peer *
+part_peer(const struct rdmo_remote *remote)
+{
+	return container_of(remote->fetches.flow, struct rdmo_peer, flow);
+}
+
+/* Fetch the next part into the buffer. False: there is none. */
+static bool
+part_fetch(struct rdmo_remote *remote)
+{
+	const struct rdmo_fetch *piece = &remote->fetches.all[remote->piece];
+	struct rdmo_peer *peer;
+
+	if (remote->piece == remote->fetches.count)
+		return false;
+	peer = part_peer(remote);
+	remote->part = (struct rdmo_fetch){
+		.from = piece->from + remote->piece_done,
+		.to = (uintptr_t)remote->buffer,
+		.from_key = piece->from_key,
+		.to_key = remote->mr->lkey,
+		.bytes = RTE_MIN(piece->bytes - remote->piece_done, RDMO_REMOTE_BUFFER),
+	};
+	remote->fetching = (struct rdmo_fetching){ .all = &remote->part, .count = 1 };
+	peer->fetching = &remote->fetching;
+	remote->is_fetching = remote->is_under_way = true;
+	rdmo_fetch_begin(remote->lane, peer);
+	return true;
+}
+
+/* What is in the buffer goes to the target. */
+static void
+part_write(struct rdmo_remote *remote)
+{
+	const struct rdmo_fetch *piece = &remote->fetches.all[remote->piece];
+	struct batch batch = { .count = 0 };
+	struct rdmapmd_send_wr *wr = batch_add(&batch, RDMAPMD_WR_RDMA_WRITE);
+
+	wr->wr.rdma.remote_addr = piece->to + remote->piece_done;
+	wr->wr.rdma.rkey = piece->to_key;
+	segment_add(&batch, wr, remote->buffer, remote->part.bytes, remote->mr->lkey);
+	rdmo_round_passed(&remote->round, remote->buffer, remote->part.bytes);
+	remote->piece_done += remote->part.bytes;
+	if (remote->piece_done == piece->bytes) {
+		remote->piece++;
+		remote->piece_done = 0;
+	}
+	batch_post(remote, &batch);
+}
+
+/* ---- All of a round ---- */
+
+/* As much of the round as there is room for, in its order. */
 static void
 post(struct rdmo_remote *remote)
 {
 	struct batch batch;
 
 	batch.count = 0;
+	if (remote->round.atomic.queue != NULL && remote->has_looked && !remote->has_reserved)
+		remote->has_reserved = remote->has_looked = rdmo_round_reserved(
+			&remote->round, rte_le_to_cpu_64(remote->found[RDMO_ROUND]));
+	if (part_fetch(remote))
+		return;
+	if (remote->fetches.count > 0 && !remote->has_fetched) {
+		remote->has_fetched = true;
+		rdmo_round_fetched(&remote->round);
+	}
 	while (batch.count < DEPTH && remote->written < remote->writes.count)
 		write_add(remote, &batch);
 	while (batch.count < DEPTH && remote->moved < remote->round.due)
@@ -241,12 +348,31 @@ post(struct rdmo_remote *remote)
 		look_add(remote, &batch);
 	if (batch.count < DEPTH && remote->round.atomic.result != NULL && !remote->has_looked)
 		atomic_add(remote, &batch);
-	if (batch.count == 0)
+	while (batch.count < DEPTH && remote->round.gather.result != NULL &&
+	       remote->gathered < remote->round.gather.count)
+		gather_add(remote, &batch);
+	if (batch.count > 0)
+		batch_post(remote, &batch);
+}
+
+/* ---- Between two rounds ---- */
+
+void
+rdmo_remote_io_begin(struct rdmo_remote_io *io)
+{
+	struct rdmo_remote *remote = io->remote;
+	struct batch batch = { .count = 0 };
+	struct rdmapmd_send_wr *wr;
+
+	io->rc = -EIO;
+	if (remote->is_broken)
 		return;
-	batch.wrs[batch.count - 1].send_flags = RDMAPMD_SEND_SIGNALED;
-	remote->is_under_way = true;
-	if (rdmapmd_post_send(remote->qp, batch.wrs, (uint16_t)batch.count) != batch.count)
-		broken(remote);
+	wr = batch_add(&batch, io->is_write ? RDMAPMD_WR_RDMA_WRITE : RDMAPMD_WR_RDMA_READ);
+	wr->wr.rdma.remote_addr = io->addr;
+	wr->wr.rdma.rkey = io->rkey;
+	segment_add(&batch, wr, io->at, io->bytes, io->lkey);
+	batch_post(remote, &batch);
+	remote->io = remote->is_under_way ? io : NULL;
 }
 
 /* ---- Rounds ---- */
@@ -256,9 +382,11 @@ results_take(struct rdmo_remote *remote)
 {
 	struct rdmo_round *round = &remote->round;
 
+	round->gather.from = remote->buffer;
 	for (uint32_t i = 0; i < remote->moved; i++)
 		rdmo_round_moved(round, i, &remote->moves[i], rte_le_to_cpu_64(remote->found[i]));
-	if (round->atomic.result != NULL && rdmo_op_has_value(round->atomic.result->op_id))
+	if (round->atomic.result != NULL && round->atomic.queue == NULL &&
+	    rdmo_op_has_value(round->atomic.result->op_id))
 		round->atomic.result->value = rte_le_to_cpu_64(remote->found[RDMO_ROUND]);
 	if (round->look.queue != NULL)
 		rdmo_region_seen(round->look.queue, round->look.word,
@@ -272,8 +400,12 @@ round_end(struct rdmo_remote *remote)
 	struct rdmo_lane *lane = remote->lane;
 	struct rdmo_peer *peer;
 
+	if (remote->fetches.count > 0)
+		part_peer(remote)->fetching = NULL;
 	if (remote->is_broken)
 		rdmo_round_lose(&remote->round);
+	else if (remote->fetches.count > 0 && remote->fetching.has_failed)
+		rdmo_round_abandon(&remote->round);
 	else
 		results_take(remote);
 	rdmo_round_conclude(&remote->round);
@@ -292,8 +424,10 @@ round_run(struct rdmo_lane *lane, struct rdmo_remote *remote)
 	struct rdmo_peer *peer;
 
 	rdmo_round_begin(round);
-	remote->written = remote->moved = 0;
-	remote->has_looked = false;
+	remote->written = remote->moved = remote->piece = remote->piece_done = 0;
+	remote->gathered = remote->gathered_bytes = 0;
+	remote->has_looked = remote->has_reserved = false;
+	remote->has_fetched = remote->fetching.has_failed = false;
 	while (round->count < RDMO_ROUND && round->look.queue == NULL &&
 	       (peer = rdmo_peer_pick(lane, &remote->active)) != NULL) {
 		if (remote->is_broken)
@@ -322,25 +456,53 @@ rdmo_remotes_run(struct rdmo_lane *lane)
 	return done;
 }
 
+/* A part of a payload is there, or will not be. */
+static void
+fetched(struct rdmo_remote *remote)
+{
+	if (!rdmo_fetching_is_over(&remote->fetching))
+		return;
+	remote->is_fetching = remote->is_under_way = false;
+	if (!remote->fetching.has_failed)
+		part_write(remote);
+}
+
+/* One completion for all that was posted, or the first of those that have failed. */
+static void
+completed(struct rdmo_remote *remote)
+{
+	struct rdmapmd_wc wc;
+
+	if (rdmapmd_poll_cq(remote->cq, &wc, 1) == 0)
+		return;
+	remote->is_under_way = false;
+	if (remote->io != NULL)
+		remote->io->rc = wc.status == RDMAPMD_WC_SUCCESS ? 0 : -EIO;
+	if (wc.status == RDMAPMD_WC_SUCCESS) {
+		if (remote->io == NULL)
+			post(remote);
+		return;
+	}
+	RDMO_LOG(NOTICE, "a remote target is lost: %s", rdmapmd_wc_status_str(wc.status));
+	broken(remote);
+}
+
 void
 rdmo_remotes_collect(struct rdmo_lane *lane)
 {
 	struct rdmo_remote *remote;
-	struct rdmapmd_wc wc;
 
 	TAILQ_FOREACH(remote, &lane->remotes, next) {
-		/* One completion for all that was posted, or the first of those that have failed. */
-		if (!remote->is_under_way || rdmapmd_poll_cq(remote->cq, &wc, 1) == 0)
-			continue;
-		remote->is_under_way = false;
-		if (wc.status != RDMAPMD_WC_SUCCESS) {
-			RDMO_LOG(NOTICE, "a remote target is lost: %s",
-				 rdmapmd_wc_status_str(wc.status));
-			broken(remote);
-		} else {
-			post(remote);
-		}
 		if (!remote->is_under_way)
+			continue;
+		if (remote->is_fetching)
+			fetched(remote);
+		else
+			completed(remote);
+		if (remote->is_under_way)
+			continue;
+		if (remote->io == NULL)
 			round_end(remote);
+		remote->io = NULL;
 	}
 }

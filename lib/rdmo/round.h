@@ -6,15 +6,21 @@
  *
  * A round is some operations, of one connection after the other. Appends reserve and copy at once; the tails that they moved are
  * published together when the round is settled, before any of its operations is answered. An operation with RDMO_FLAG_FENCE settles
- * what is before it. What was posted to another connection already is done once: a log knows of it; other operations end with UNKNOWN. What a round's results are is known when it is settled, not before: a tail that somebody else has moved
- * makes failures of appends that had gone well.
+ * what is before it. What was posted to another connection already is done once: a log knows of it; other operations end with UNKNOWN.
+ * What a round's results are is known when it is settled, not before: a tail that somebody else has moved makes failures of appends that
+ * had gone well.
  *
  * A queue belongs to one lane: to the first that appends to it, for as long as its bytes are registered. What another one's round is
  * asked to append there is not done, and the other one is named; it is for the caller to take the connection there.
  *
  * A round for a remote target has one of its own (`writes`): what is to be written is noted, from where it lies in the messages; the
  * caller writes it, then moves the tails or does the atomic, then says how that went (rdmo_round_moved(), rdmo_round_lose()), and has the results
- * (rdmo_round_conclude()). A queue whose tail is not known yet stops the round: the caller is to read it (`look`).
+ * (rdmo_round_conclude()). A queue whose tail is not known yet, or a log that seems to be full, stops the round: the caller is to read its
+ * tail, or its head (`look`).
+ *
+ * A payload that is still the initiator's is fetched into the place that was reserved for it, by a round that has room for that (`fetches`):
+ * of one connection alone, and of such operations alone. The caller fetches, and says how that went: rdmo_round_fetched(),
+ * rdmo_round_abandon(). Until then nobody else appends to these queues.
  *
  * Threads: one at a time for a round and for a flow. Regions are for any number: nothing of them is written but what is a queue's,
  * by its lane.
@@ -26,37 +32,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "flow.h"
 #include "map.h"
 #include "message.h"
 #include "region.h"
-
-/* Different keys of which a flow remembers failures one by one. */
-#define RDMO_FAILURES 16
-
-/* The first failure of operations by a key, since the last FLUSH that told of it. */
-struct rdmo_failure {
-	uint64_t key; /* 0: none is known, or there were too many */
-	uint64_t seq; /* RDMO_NONE: there was no failure */
-	enum rdmo_status status;
-};
-
-/* The operations of one connection. */
-struct rdmo_flow {
-	uint64_t id;	 /* what they must name the target by */
-	uint64_t client; /* struct rdmo_region's */
-	uint64_t rq_id;
-	uint32_t producer; /* of logs; RDMO_NO_PRODUCER */
-	uint64_t replayed; /* those before it were posted to another connection, and may be done */
-	bool may_wait;	   /* for room in a log, instead of being refused */
-	atomic_bool is_lost; /* the target has gone */
-	uint32_t wrong_keys; /* so far */
-	uint32_t failure_count;
-	struct rdmo_failure failures[RDMO_FAILURES]; /* each of a key of its own */
-	struct rdmo_failure others;		     /* for which there was no room */
-};
-
-/* Begin: nothing has failed. It is no producer, until it is made one. */
-void rdmo_flow_begin(struct rdmo_flow *flow, uint64_t id, uint64_t client, uint64_t rq_id);
+#include "writes.h"
 
 /* Operations of a round at most. */
 #define RDMO_ROUND 64
@@ -79,22 +59,43 @@ struct rdmo_result {
 	bool is_flushed; /* a FLUSH that was executed: status and value are the first failure's */
 };
 
-/* Of struct rdmo_round, elsewhere: it was done; it is to be done here, when a remote tail was read, or when a log has room. */
-#define RDMO_HERE  UINT32_MAX
-#define RDMO_LATER (UINT32_MAX - 1)
-#define RDMO_WAITS (UINT32_MAX - 2)
+/*
+ * Of struct rdmo_round, elsewhere: it was done; it is to be done here, when a remote tail was read, when a log has room, when what another
+ * round fetches is there, or by a round that fetches.
+ */
+#define RDMO_HERE   UINT32_MAX
+#define RDMO_LATER  (UINT32_MAX - 1)
+#define RDMO_WAITS  (UINT32_MAX - 2)
+#define RDMO_BUSY   (UINT32_MAX - 3)
+#define RDMO_PULLED (UINT32_MAX - 4)
 
-/* What is to be written to a remote target: bytes of a message, to somewhere. */
-struct rdmo_write {
-	uint64_t addr;
-	const uint8_t *from;
-	uint32_t rkey, bytes;
+/* Bytes of the initiator's that are to be READ. */
+struct rdmo_fetch {
+	uint64_t from, to; /* in the initiator; in the target */
+	uint32_t from_key, to_key;
+	uint32_t bytes;
 };
 
-struct rdmo_writes {
-	struct rdmo_write *all;
+/* Pieces that are fetched by one round, at most: several operations' of as many as there may be. */
+#define RDMO_FETCHES (4 * RDMO_PULLS)
+
+/* A record that is finished when its payload is there. */
+struct rdmo_due_record {
+	struct rdmo_region *log;
+	struct rdmo_origin origin;
+	uint64_t position;
+	uint32_t bytes;
+	uint32_t sum; /* of a remote log: of what has come of it */
+};
+
+struct rdmo_fetches {
+	struct rdmo_flow *flow; /* whose memory they come from, if there are any */
+	struct rdmo_fetch all[RDMO_FETCHES];
 	uint32_t count;
-	uint32_t room; /* RDMO_ROUND, and as many pieces as a message may have, at least */
+	struct rdmo_due_record records[RDMO_ROUND];
+	uint32_t record_count;
+	struct rdmo_region *held[RDMO_ROUND]; /* where nobody else appends so long */
+	uint32_t held_count;
 };
 
 /* A number of a remote target that is to be changed in place: alone in its round. */
@@ -103,9 +104,21 @@ struct rdmo_round_atomic {
 	uint64_t addr, operand, swap;
 	uint32_t rkey;
 	bool is_swap;
+	/* It is a tail that others move as well: whose queue, and what goes there then. NULL: it is not. */
+	struct rdmo_region *queue;
+	struct rdmo_request request;
 };
 
-/* A tail of a remote target that is to be read. */
+/* Bytes that are read for an answer: a round has one GATHER, which is its connection's last operation there. */
+struct rdmo_round_gather {
+	struct rdmo_result *result; /* whose it is; NULL: there is none */
+	const struct rdmo_gather_iov *pieces;
+	uint64_t count;
+	uint32_t bytes;
+	const uint8_t *from; /* of a remote target: where they are, when they were read */
+};
+
+/* A tail of a remote target that is to be read, or a log's head. */
 struct rdmo_round_look {
 	struct rdmo_region *queue; /* NULL: none is */
 	uint64_t word;
@@ -115,11 +128,13 @@ struct rdmo_round_look {
 struct rdmo_round {
 	uint32_t lane; /* whose it is */
 	uint32_t
-		elsewhere; /* the lane to which the last operation is to go; RDMO_HERE, _LATER, _WAITS */
+		elsewhere; /* the lane to which the last operation is to go; RDMO_HERE, _LATER, _WAITS, _BUSY, _PULLED */
 	struct rdmo_writes
 		*writes; /* of a round for a remote target; NULL: it is in this process */
+	struct rdmo_fetches *fetches; /* of a round that fetches; NULL: it does not */
 	struct rdmo_round_look look;
 	struct rdmo_round_atomic atomic;
+	struct rdmo_round_gather gather;
 	uint32_t count; /* operations */
 	uint32_t result_count, settled;
 	uint32_t due; /* queues and logs to be published */
@@ -138,21 +153,29 @@ rdmo_round_begin(struct rdmo_round *round)
 	round->count = round->result_count = round->settled = round->due = round->bell_count = 0;
 	round->look.queue = NULL;
 	round->atomic.result = NULL;
+	round->atomic.queue = NULL;
+	round->gather.result = NULL;
 	round->has_notified = false;
 	if (round->writes != NULL)
-		round->writes->count = 0;
+		rdmo_writes_begin(round->writes);
+	if (round->fetches != NULL)
+		round->fetches->count = round->fetches->record_count = round->fetches->held_count =
+			0;
 }
 
 bool rdmo_round_has_room(const struct rdmo_round *round, const struct rdmo_request *request);
 
 /*
  * May this one be in the round that there is? Not in one for a remote target if that has too little room, or has to be over before it: an
- * empty one takes any.
+ * empty one takes any. Not in one that fetches if there is nothing to be fetched, or too much.
  */
 static inline bool
 rdmo_round_takes(const struct rdmo_round *round, const struct rdmo_request *request)
 {
-	return round->writes == NULL || rdmo_round_has_room(round, request);
+	if (request->op_id == RDMO_OP_GATHER && round->gather.result != NULL)
+		return false;
+	return (round->writes == NULL && round->fetches == NULL) ||
+	       rdmo_round_has_room(round, request);
 }
 
 /*
@@ -172,7 +195,27 @@ void rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *reque
 /* Publish what is due, in this process: all results are final then. */
 void rdmo_round_settle(struct rdmo_round *round);
 
+/* What its GATHER has read, into the answer: before anything else is executed. */
+void rdmo_round_gathered(const struct rdmo_round *round, uint8_t *to);
+
+/* ---- Of a round that fetches ---- */
+
+/* Of a remote target: the next bytes, which go there now. */
+void rdmo_round_passed(struct rdmo_round *round, const void *bytes, uint32_t count);
+
+/* All of it is there: the round can be settled; of a remote target what is noted next is to be written. */
+void rdmo_round_fetched(struct rdmo_round *round);
+
+/* The initiator's connection has broken: what was reserved is free again, and nothing is left to be settled. */
+void rdmo_round_abandon(struct rdmo_round *round);
+
 /* ---- Of a remote target, in this order ---- */
+
+/*
+ * The atomic at a tail that others move as well has found this. True: the place is reserved, and what is noted next is to be written there,
+ * or fetched; or it is refused, and nothing is. False: somebody else was there before, and it is to be done once more.
+ */
+bool rdmo_round_reserved(struct rdmo_round *round, uint64_t found);
 
 /* A due tail's compare-and-swap has found this. */
 void rdmo_round_moved(struct rdmo_round *round, uint32_t due, const struct rdmo_tail_move *move,

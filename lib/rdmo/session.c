@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <rdmapmd.h>
 
 #include "end.h"
+#include "fetch.h"
 #include "log.h"
 #include "session.h"
 
@@ -57,11 +59,20 @@ peer_end(struct rdmo_house *house, struct rdmo_peer *peer)
 }
 
 static void
+entry_free(struct rdmo_region_entry *entry)
+{
+	if (entry->mr != NULL)
+		rdmapmd_mr_dereg(entry->mr);
+	rdmo_shadow_close(&entry->shadow);
+	free(entry);
+}
+
+static void
 region_end(struct rdmo_house *house, struct rdmo_session *session, struct rdmo_region_entry *entry)
 {
 	rdmo_crew_ask(house->crew, RDMO_TASK_TAKE_REGION, &entry->region, 0);
 	TAILQ_REMOVE(&session->regions, entry, next);
-	free(entry);
+	entry_free(entry);
 }
 
 /* Nothing of its memory is in use any more. */
@@ -213,7 +224,7 @@ rq_destroy(struct rdmo_house *house, struct rdmo_session *session,
 	return RDMO_STATUS_OK;
 }
 
-/* Does somebody append to a log in these bytes? */
+/* Does somebody append to a log in these bytes, as far as can be known of other processes? */
 static bool
 log_is_served(const struct rdmo_house *house, const struct rdmo_region *region)
 {
@@ -222,7 +233,8 @@ log_is_served(const struct rdmo_house *house, const struct rdmo_region *region)
 
 	TAILQ_FOREACH(session, &house->sessions, next)
 		TAILQ_FOREACH(entry, &session->regions, next)
-			if (entry->region.is_log && entry->region.va < region->va + region->len &&
+			if (entry->region.is_log && entry->region.remote == region->remote &&
+			    entry->region.va < region->va + region->len &&
 			    region->va < entry->region.va + entry->region.len)
 				return true;
 	return false;
@@ -230,23 +242,28 @@ log_is_served(const struct rdmo_house *house, const struct rdmo_region *region)
 
 /* Nobody writes to a log but by appending. */
 static enum rdmo_status
-log_begin(const struct rdmo_house *house, struct rdmo_region *region)
+log_begin(const struct rdmo_house *house, struct rdmo_region_entry *entry)
 {
+	struct rdmo_region *region = &entry->region;
+
 	if ((region->rights & (RDMO_RIGHT_WRITE | RDMO_RIGHT_ATOMIC)) != 0)
 		return RDMO_STATUS_RIGHTS;
 	if (log_is_served(house, region))
 		return RDMO_STATUS_TAIL;
-	return rdmo_region_begin_log(region);
+	if (region->remote != NULL)
+		return rdmo_shadow_open(&entry->shadow, house->crew, house->pd, region);
+	return rdmo_region_begin_log(region, (void *)(uintptr_t)region->va);
 }
 
 /* A region that is in no list yet. */
 static enum rdmo_status
-region_put(const struct rdmo_house *house, struct rdmo_region *region, uint32_t tail_mode)
+region_put(const struct rdmo_house *house, struct rdmo_region_entry *entry, uint32_t tail_mode)
 {
+	struct rdmo_region *region = &entry->region;
 	enum rdmo_status status = RDMO_STATUS_OK;
 
 	if (tail_mode == RDMO_TAIL_LOG)
-		status = log_begin(house, region);
+		status = log_begin(house, entry);
 	else if (tail_mode == RDMO_TAIL_SHARED)
 		rdmo_region_begin_shared(region);
 	if (status == RDMO_STATUS_OK &&
@@ -258,6 +275,27 @@ region_put(const struct rdmo_house *house, struct rdmo_region *region, uint32_t 
 	return status;
 }
 
+/* Of memory here: that payloads can be fetched into it. What the device does not take is offered all the same, without that. */
+static void
+entry_register(const struct rdmo_house *house, struct rdmo_region_entry *entry)
+{
+	struct rdmo_region *region = &entry->region;
+
+	if (region->remote != NULL ||
+	    (region->rights & (RDMO_RIGHT_APPEND | RDMO_RIGHT_WRITE)) == 0)
+		return;
+	if (rdmapmd_mr_reg(house->pd, (void *)(uintptr_t)region->va, region->len,
+			   RDMAPMD_ACCESS_LOCAL_WRITE, &entry->mr) != 0) {
+		RDMO_LOG(NOTICE,
+			 "what a worker's device does not take is not fetched to: PULL will "
+			 "be refused for a region of %" PRIu64 " bytes",
+			 region->len);
+		return;
+	}
+	region->lkey = entry->mr->lkey;
+	region->is_fetchable = true;
+}
+
 static enum rdmo_status
 mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
 {
@@ -266,8 +304,6 @@ mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo
 	enum rdmo_status status;
 	uint64_t key;
 
-	if (session->remote != NULL && reg->tail_mode != rte_cpu_to_le_32(RDMO_TAIL_EXCLUSIVE))
-		return RDMO_STATUS_NOTSUP;
 	if (reg->rq_id != 0 && queue_find(session, rte_le_to_cpu_64(reg->rq_id)) == NULL)
 		return RDMO_STATUS_KEY;
 	entry = calloc(1, sizeof(*entry));
@@ -286,9 +322,10 @@ mr_reg(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo
 		.rkey = command->rkey,
 		.bell = session->is_local ? command->rkey : 0,
 	};
-	status = region_put(house, &entry->region, rte_le_to_cpu_32(reg->tail_mode));
+	entry_register(house, entry);
+	status = region_put(house, entry, rte_le_to_cpu_32(reg->tail_mode));
 	if (status != RDMO_STATUS_OK) {
-		free(entry);
+		entry_free(entry);
 		return status;
 	}
 	TAILQ_INSERT_TAIL(&session->regions, entry, next);
@@ -426,7 +463,7 @@ peer_qp(struct rdmo_house *house, const struct rdmo_lane *lane, struct rdmapmd_q
 		.srq = lane->srq,
 		.td = lane->td,
 		.qp_type = RDMAPMD_QPT_RC,
-		.cap = { .max_send_wr = RDMO_ANSWERS, .max_send_sge = 1 },
+		.cap = { .max_send_wr = RDMO_ANSWERS + RDMO_READS, .max_send_sge = 1 },
 	};
 
 	return rdmapmd_qp_create(house->pd, &attr, qp);
@@ -477,6 +514,7 @@ peer_begin(struct rdmo_peer *peer, const struct rdmo_session *target, uint64_t r
 	peer->may_send = rte_le_to_cpu_32(command->addr->credits);
 	peer->turn = target->remote != NULL ? &target->remote->active : &peer->home->active;
 	peer->answer_bytes = RTE_MIN(theirs, peer->home->attr.receive_bytes) & ~UINT32_C(7);
+	peer->flow.gather_bytes = rdmo_gathered_max(peer->answer_bytes);
 	peer->next_seq = rte_le_to_cpu_64(hello->first_seq);
 	if (peer->next_seq == 0)
 		peer->next_seq = producer_seq(target, rq_id, peer->flow.producer);

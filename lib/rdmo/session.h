@@ -20,6 +20,7 @@
 #include "control.h"
 #include "crew.h"
 #include "remote.h"
+#include "shadow.h"
 
 struct rdmo_rq_entry {
 	TAILQ_ENTRY(rdmo_rq_entry) next;
@@ -30,6 +31,8 @@ struct rdmo_rq_entry {
 struct rdmo_region_entry {
 	TAILQ_ENTRY(rdmo_region_entry) next;
 	struct rdmo_region region;
+	struct rdmapmd_mr *mr; /* of memory here, that the worker's device READs into; else NULL */
+	struct rdmo_shadow shadow; /* of a log in another process */
 };
 
 enum rdmo_session_kind {

@@ -37,9 +37,9 @@ rdmo_queue_begin(struct rdmo_queue *queue, uint64_t va, uint64_t len, uint64_t t
 	rdmo_tail_begin(&queue->tail, tail);
 }
 
-/* Do so many bytes fit behind this tail? No sum that could wrap. */
-static enum rdmo_status
-queue_room(const struct rdmo_queue *queue, uint64_t tail, uint64_t bytes)
+/* No sum that could wrap. */
+enum rdmo_status
+rdmo_queue_room(const struct rdmo_queue *queue, uint64_t tail, uint64_t bytes)
 {
 	if (tail < queue->begin || tail > queue->end)
 		return RDMO_STATUS_TAIL;
@@ -51,19 +51,13 @@ rdmo_queue_reserve(struct rdmo_queue *queue, uint64_t bytes, uint64_t *address)
 {
 	struct rdmo_tail *tail = &queue->tail;
 	const enum rdmo_status status =
-		tail->stopped ? RDMO_STATUS_TAIL : queue_room(queue, tail->reserved, bytes);
+		tail->stopped ? RDMO_STATUS_TAIL : rdmo_queue_room(queue, tail->reserved, bytes);
 
 	if (status != RDMO_STATUS_OK)
 		return status;
 	*address = tail->reserved;
 	tail->reserved += bytes;
 	return RDMO_STATUS_OK;
-}
-
-void
-rdmo_queue_return(struct rdmo_queue *queue, uint64_t address)
-{
-	queue->tail.reserved = address;
 }
 
 /* How many of so many bytes each fit behind a tail that has room for one: `n` at most. */
@@ -87,7 +81,7 @@ rdmo_queue_share(const struct rdmo_queue *queue, rte_le64_t *word, uint64_t byte
 
 	do {
 		*address = rte_le_to_cpu_64(found);
-		status = queue_room(queue, *address, bytes);
+		status = rdmo_queue_room(queue, *address, bytes);
 		if (status != RDMO_STATUS_OK)
 			return status;
 		count = queue_fits(queue, *address, bytes, *n);

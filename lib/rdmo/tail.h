@@ -33,6 +33,13 @@ rdmo_tail_begin(struct rdmo_tail *tail, uint64_t value)
 	*tail = (struct rdmo_tail){ .reserved = value, .published = value };
 }
 
+/* What was reserved since the last publication is free again: nobody writes there any more. */
+static inline void
+rdmo_tail_forget(struct rdmo_tail *tail)
+{
+	tail->reserved = tail->published;
+}
+
 /* What the next publication does, as a compare-and-swap: taken before it is posted, if that takes time. */
 struct rdmo_tail_move {
 	uint64_t compare, swap;
@@ -83,8 +90,8 @@ void rdmo_queue_begin(struct rdmo_queue *queue, uint64_t va, uint64_t len, uint6
  */
 enum rdmo_status rdmo_queue_reserve(struct rdmo_queue *queue, uint64_t bytes, uint64_t *address);
 
-/* Give back the last reservation, if its payload cannot be had: nothing was reserved behind it, and it is not published. */
-void rdmo_queue_return(struct rdmo_queue *queue, uint64_t address);
+/* Do so many bytes fit behind this tail? RDMO_STATUS_OK; FULL; TAIL: it is none of the queue. */
+enum rdmo_status rdmo_queue_room(const struct rdmo_queue *queue, uint64_t tail, uint64_t bytes);
 
 /*
  * Reserve in a queue whose tail others move as well, in memory of this process: one compare-and-swap for a run of appends, never

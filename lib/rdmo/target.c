@@ -16,6 +16,7 @@
 
 #include <rdmapmd.h>
 
+#include "claim.h"
 #include "control.h"
 #include "end.h"
 #include "log.h"
@@ -33,6 +34,8 @@ struct target_mr {
 	uint64_t key;
 	uint64_t events;       /* that are not polled yet */
 	struct rdmapmd_mr *mr; /* the device's, in another process than the worker; else NULL */
+	bool is_claimed;       /* there are appends to it: */
+	struct rdmo_claim claim;
 };
 
 struct rdmo_target {
@@ -116,6 +119,8 @@ client_init(struct rdmo_target *target, const struct rdmo_addr *own,
 static void
 mr_free(struct target_mr *entry)
 {
+	if (entry->is_claimed)
+		rdmo_claim_drop(&entry->claim);
 	if (entry->mr != NULL)
 		rdmapmd_mr_dereg(entry->mr);
 	free(entry);
@@ -357,6 +362,30 @@ device_mr_reg(struct rdmo_target *target, const struct rdmo_mr_attr *attr, struc
 						   access_of(attr->rights), &entry->mr);
 }
 
+/* What is appended to is one worker's, unless all of them know that it is not. */
+static int
+mr_claim(const struct rdmo_target *target, const struct rdmo_mr_attr *attr, struct target_mr *entry)
+{
+	struct rdmapmd_device_attr device = { .atomic_cap = RDMAPMD_ATOMIC_GLOB };
+	int rc = target->pd != NULL ? rdmapmd_device_query(target->pd->context, &device) : 0;
+
+	if (rc != 0)
+		return rc;
+	if ((attr->rights & RDMO_RIGHT_APPEND) == 0)
+		return 0;
+	entry->claim = (struct rdmo_claim){
+		.va = (uintptr_t)attr->addr,
+		.len = attr->length,
+		.worker = target->address,
+		.is_shared = attr->tail_mode == RDMO_TAIL_SHARED,
+		.is_by_cpu = target->pd == NULL,
+		.is_by_device = device.atomic_cap != RDMAPMD_ATOMIC_GLOB,
+	};
+	rc = rdmo_claim_make(&entry->claim);
+	entry->is_claimed = rc == 0;
+	return rc;
+}
+
 int
 rdmo_target_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint32_t bell,
 		  uint64_t *key)
@@ -371,7 +400,9 @@ rdmo_target_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, u
 	entry = calloc(1, sizeof(*entry));
 	if (entry == NULL)
 		return -ENOMEM;
-	rc = device_mr_reg(target, attr, entry);
+	rc = mr_claim(target, attr, entry);
+	if (rc == 0)
+		rc = device_mr_reg(target, attr, entry);
 	if (rc == 0)
 		rc = mr_offer(target, attr, entry->mr != NULL ? entry->mr->rkey : bell,
 			      &entry->key);
@@ -382,6 +413,12 @@ rdmo_target_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, u
 	TAILQ_INSERT_TAIL(&target->mrs, entry, next);
 	*key = entry->key;
 	return 0;
+}
+
+bool
+rdmo_target_is_remote(const struct rdmo_target *target)
+{
+	return target->pd != NULL;
 }
 
 int

@@ -10,4 +10,7 @@
 int rdmo_target_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint32_t bell,
 		      uint64_t *key);
 
+/* Is it in another process than its worker? */
+bool rdmo_target_is_remote(const struct rdmo_target *target);
+
 #endif

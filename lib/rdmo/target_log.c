@@ -20,7 +20,8 @@ struct rdmo_log {
 	uint64_t key;
 	struct rdmo_log_view view;
 	uint64_t next; /* to be read */
-	int fd; /* an eventfd: the worker has appended something since the reader went to sleep */
+	/* An eventfd: the worker, of this process, has appended something since the reader went to sleep. */
+	int fd;
 };
 
 /* A log that is there is taken up. */
@@ -172,7 +173,9 @@ rdmo_log_release(struct rdmo_log *log, uint64_t next)
 int
 rdmo_log_fd(const struct rdmo_log *log)
 {
-	return log == NULL ? -EINVAL : log->fd;
+	if (log == NULL)
+		return -EINVAL;
+	return rdmo_target_is_remote(log->target) ? -ENOTSUP : log->fd;
 }
 
 int
@@ -182,6 +185,8 @@ rdmo_log_arm(struct rdmo_log *log)
 
 	if (log == NULL)
 		return -EINVAL;
+	if (rdmo_target_is_remote(log->target))
+		return -ENOTSUP;
 	/* What woke the reader before. */
 	if (read(log->fd, &woken, sizeof(woken)) < 0 && errno != EAGAIN && errno != EINTR)
 		return -errno;

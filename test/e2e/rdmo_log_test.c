@@ -581,7 +581,7 @@ worker_again(void)
 	rdmo_target_close(world.target);
 	rdmo_worker_end();
 	rdmo_worker_start(&plain);
-	assert_int_equal(rdmo_target_open(world.worker, RDMO_ID, &world.target), 0);
+	rdmo_target_make();
 	rdmo_log_start(RDMO_CAPACITY);
 	assert_int_equal(rdmo_rq_restore(world.target, world.secret, &world.rq_id), 0);
 }
@@ -646,7 +646,102 @@ test_workers_come_and_go(void **state)
 	many_ends(5);
 }
 
+/* ---- Records that no message has room for ---- */
+
+static int
+large_set_up(void **state)
+{
+	rdmo_log_world_open(state);
+	rdmo_own_start();
+	return 0;
+}
+
+static int
+large_tear_down(void **state)
+{
+	rdmo_log_world_close(state);
+	rdmo_own_end();
+	return 0;
+}
+
+static struct rdmo_op
+large_of(uint64_t user_data, uint32_t from, uint32_t length)
+{
+	return rdmo_owned(rdmo_record_of(user_data, rdmo_own.bytes + from, length));
+}
+
+static void
+expect_large(uint64_t seq, uint32_t from, uint32_t length)
+{
+	const struct rdmo_log_record record = rdmo_read_one();
+
+	assert_int_equal(record.seq, seq);
+	assert_int_equal(record.length, length);
+	assert_memory_equal(record.payload, rdmo_own.bytes + from, length);
+	assert_int_equal(rdmo_log_release(rdmo_the.log, record.next), 0);
+}
+
+/* Round and round: with PADs, with small ones between, with refusals. */
+static void
+test_large_records_are_fetched(void **state)
+{
+	struct rdmo_conn *conn = rdmo_producer_of(1);
+	uint64_t seq = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20; i++, seq += 5) {
+		const struct rdmo_op large = large_of(1, 77 * i, 20000), small = large_of(2, i, 9),
+				     full = large_of(3, 0, 30000), never = large_of(4, 0, 40000);
+
+		assert_int_equal(rdmo_do(conn, &large).status, RDMO_STATUS_OK);
+		assert_int_equal(rdmo_do(conn, &small).status, RDMO_STATUS_OK);
+		assert_int_equal(rdmo_do(conn, &large).status, RDMO_STATUS_OK);
+		assert_int_equal(rdmo_do(conn, &full).status, RDMO_STATUS_FULL);
+		assert_int_equal(rdmo_do(conn, &never).status, RDMO_STATUS_LENGTH);
+		expect_large(seq + 1, 77 * i, 20000);
+		expect_large(seq + 2, i, 9);
+		expect_large(seq + 3, 77 * i, 20000);
+	}
+	rdmo_disconnect(conn);
+}
+
+/* Fetched or not when the connection ends: each record is there once. */
+static void
+test_large_records_are_done_once(void **state)
+{
+	struct rdmo_conn *conn = rdmo_producer_of(1);
+	uint64_t posted = 0, seen = 0, read = 0, cuts = 0;
+
+	(void)state;
+	while (read < 60 || seen < 60) {
+		const struct rdmo_op op = large_of(posted, 100 * (uint32_t)posted, 10000);
+		struct rdmo_log_record record;
+		struct rdmo_completion done;
+
+		/* It has room for them. */
+		if (posted < 60 && posted - read < 4)
+			posted += rdmo_post(conn, &op, 1);
+		if (posted > seen && seen >= 5 * cuts) {
+			usleep(10 * (cuts++ % 8));
+			assert_int_equal(rdmo_reconnect(conn, NULL), 0);
+		}
+		if (rdmo_poll(conn, &done, 1) == 1) {
+			assert_int_equal(done.user_data, seen++);
+			assert_int_equal(done.status, RDMO_STATUS_OK);
+		}
+		if (rdmo_log_read(rdmo_the.log, &record, 1) == 1) {
+			assert_memory_equal(record.payload, rdmo_own.bytes + 100 * read, 10000);
+			assert_int_equal(record.seq, ++read);
+			assert_int_equal(rdmo_log_release(rdmo_the.log, record.next), 0);
+		}
+	}
+	assert_true(cuts > 5);
+	rdmo_disconnect(conn);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rdmo_log_world_open, rdmo_log_world_close)
+
+#define LARGE_TEST(name) cmocka_unit_test_setup_teardown(name, large_set_up, large_tear_down)
 
 /* Arguments: as rdmo_test.c's. */
 int
@@ -670,11 +765,14 @@ main(int argc, char **argv)
 		TEST(test_who_is_not_let_in_may_try_again),
 		TEST(test_connections_are_made_again),
 		TEST(test_workers_come_and_go),
+		LARGE_TEST(test_large_records_are_fetched),
+		LARGE_TEST(test_large_records_are_done_once),
 	};
 	int rc;
 
 	world.is_far = strcmp(argv[argc - 1], "far") == 0;
-	if (rdmo_world_init("rdmo_log", argc - world.is_far, argv) != 0)
+	world.is_remote = strcmp(argv[argc - 1], "remote") == 0;
+	if (rdmo_world_init("rdmo_log", argc - (world.is_far || world.is_remote), argv) != 0)
 		return 1;
 	rc = cmocka_run_group_tests_name("rdmo-log", tests, NULL, NULL);
 	rdmo_world_fini();

@@ -13,6 +13,7 @@
 #define WAIT_S 60 /* with sanitizers on a busy machine */
 
 struct rdmo_world world;
+struct rdmo_own rdmo_own;
 
 /* ---- Devices ---- */
 
@@ -120,15 +121,21 @@ rdmo_remote_start(uint64_t id, struct rdmo_target **target)
 }
 
 void
+rdmo_target_make(void)
+{
+	if (world.is_remote)
+		rdmo_remote_start(RDMO_ID, &world.target);
+	else
+		assert_int_equal(rdmo_target_open(world.worker, RDMO_ID, &world.target), 0);
+}
+
+void
 rdmo_target_start(void)
 {
 	memset(world.queue, 0xa5, sizeof(world.queue));
 	memset(world.area, 0xa5, sizeof(world.area));
 	world.tail = rte_cpu_to_le_64((uintptr_t)world.queue);
-	if (world.is_remote)
-		rdmo_remote_start(RDMO_ID, &world.target);
-	else
-		assert_int_equal(rdmo_target_open(world.worker, RDMO_ID, &world.target), 0);
+	rdmo_target_make();
 	assert_int_equal(rdmo_rq_create(world.target, world.secret, &world.rq_id), 0);
 	world.ptr_key = offer(&world.tail, sizeof(world.tail), RDMO_RIGHT_APPEND);
 	world.data_key = offer(world.queue, sizeof(world.queue), RDMO_RIGHT_APPEND);
@@ -190,7 +197,32 @@ rdmo_world_close(void **state)
 	return 0;
 }
 
+void
+rdmo_own_start(void)
+{
+	uint64_t random = 7;
+
+	for (uint32_t i = 0; i < sizeof(rdmo_own.bytes); i++)
+		rdmo_own.bytes[i] = (uint8_t)e2e_random(&random);
+	assert_int_equal(rdmapmd_mr_reg(world.pd[1], rdmo_own.bytes, sizeof(rdmo_own.bytes),
+					RDMAPMD_ACCESS_REMOTE_READ, &rdmo_own.mr),
+			 0);
+}
+
+void
+rdmo_own_end(void)
+{
+	assert_int_equal(rdmapmd_mr_dereg(rdmo_own.mr), 0);
+}
+
 /* ---- Operations ---- */
+
+struct rdmo_op
+rdmo_owned(struct rdmo_op op)
+{
+	op.rkey = rdmo_own.mr->rkey;
+	return op;
+}
 
 struct rdmo_op
 rdmo_append_of(uint64_t user_data, const void *payload, uint32_t length)

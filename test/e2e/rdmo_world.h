@@ -69,6 +69,8 @@ int rdmo_world_close(void **state);
 
 /* A target with a receive queue and its memory, which is all 0xa5. */
 void rdmo_target_start(void);
+/* It alone: in this process, or as if in another one. */
+void rdmo_target_make(void);
 /* A target by a queue pair. */
 void rdmo_remote_start(uint64_t id, struct rdmo_target **target);
 struct rdmo_conn *rdmo_conn_to(const uint8_t *secret);
@@ -91,6 +93,20 @@ struct rdmo_completion rdmo_do(struct rdmo_conn *conn, const struct rdmo_op *op)
 /* Likewise, and it is this status and value. */
 void rdmo_expect(struct rdmo_conn *conn, const struct rdmo_op *op, enum rdmo_status status,
 		 uint64_t value);
+
+/* Memory of the initiator's, registered for the worker to fetch from: any bytes. */
+struct rdmo_own {
+	uint8_t bytes[200000] __attribute__((aligned(64)));
+	struct rdmapmd_mr *mr;
+};
+
+extern struct rdmo_own rdmo_own;
+
+void rdmo_own_start(void);
+void rdmo_own_end(void);
+
+/* The operation, whose payload lies there. */
+struct rdmo_op rdmo_owned(struct rdmo_op op);
 
 /* Bytes behind the queue's beginning, of the tail as the target sees it. */
 uint64_t rdmo_tail_of(void);

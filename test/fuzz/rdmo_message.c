@@ -104,6 +104,10 @@ request_again(struct rdmo_writer *w, const struct rdmo_request *request)
 	switch (request->op_id) {
 	case RDMO_OP_APPEND: return append_again(w, request);
 	case RDMO_OP_SCATTER: return scatter_again(w, request);
+	case RDMO_OP_GATHER:
+		touch((const uint8_t *)request->gather, request->count * sizeof(*request->gather));
+		return rdmo_writer_gather(w, request->id, request->flags, request->gather,
+					  (uint32_t)request->count);
 	case RDMO_OP_PUT_SIGNAL:
 		touch(request->payload, request->bytes);
 		return rdmo_writer_put(w, request->id, request->flags, request->put,
@@ -170,6 +174,9 @@ answers_match(const void *message, uint32_t bytes, const void *others, uint32_t 
 			must(rdmo_answer_value(&a, n) == rdmo_answer_value(&b, i));
 			must((a.flush == NULL) == (b.flush == NULL));
 			must(a.flush == NULL || a.flush->flush_id == b.flush->flush_id);
+			must(a.gathered_bytes == b.gathered_bytes);
+			must(a.gathered_bytes == 0 ||
+			     memcmp(a.gathered, b.gathered, a.gathered_bytes) == 0);
 		}
 	}
 	must(i == b.count && !rdmo_answers_next(&readers[1], &b));
@@ -193,6 +200,13 @@ answers_read(const struct rdmo_msg *msg, uint32_t bytes)
 		if (operations > 10000)
 			return;
 		must((unsigned int)answer.status < RDMO_STATUSES);
+		if (answer.gathered != NULL) {
+			void *to = rdmo_writer_gathered(&w, answer.seq, answer.gathered_bytes);
+
+			must(to != NULL);
+			memcpy(to, answer.gathered, answer.gathered_bytes);
+			continue;
+		}
 		for (uint32_t n = 0; n < answer.count; n++)
 			must(answer.flush != NULL
 				     ? rdmo_writer_flushed(&w, answer.status, answer.seq,
@@ -253,6 +267,10 @@ seed_requests(uint32_t flags, const char *name)
 		{ RTE_LE64(0x4000), RTE_LE32(5), RTE_LE32(3) },
 		{ RTE_LE64(0x5000), RTE_LE32(5), RTE_LE32(8) },
 	};
+	static const struct rdmo_gather_iov read[2] = {
+		{ RTE_LE64(0x6000), RTE_LE64(6), RTE_LE32(3), 0 },
+		{ RTE_LE64(0x7000), RTE_LE64(6), RTE_LE32(8), 0 },
+	};
 	const bool pull = (flags & RDMO_FLAG_PULL) != 0;
 	const void *data[2] = { pull ? (const void *)&pulls[0] : "abc",
 				pull ? (const void *)&pulls[1] : "12345678" };
@@ -263,6 +281,7 @@ seed_requests(uint32_t flags, const char *name)
 				pull ? sizeof(pulls) : 5));
 	must(rdmo_writer_flush(&w, 1, RDMO_FLAG_FENCE, &flush));
 	must(rdmo_writer_scatter(&w, 1, flags, two, data, 2));
+	must(rdmo_writer_gather(&w, 1, RDMO_FLAG_FENCE, read, 2));
 	seed_write(&w, HEADER, name);
 }
 
@@ -271,6 +290,7 @@ fuzz_seeds_write(void)
 {
 	struct fuzz_seed seed = { .used = 0 };
 	struct rdmo_writer w;
+	void *to;
 
 	seed_requests(0, "requests");
 	seed_requests(RDMO_FLAG_PULL | RDMO_FLAG_NOTIFY, "pulled");
@@ -283,6 +303,9 @@ fuzz_seeds_write(void)
 	for (uint64_t i = 0; i < 2; i++)
 		must(rdmo_writer_answer(&w, RDMO_OP_SCATTER, RDMO_STATUS_OK, 11 + i, 0));
 	must(rdmo_writer_answer(&w, 9, RDMO_STATUS_OP, 13, 0));
+	to = rdmo_writer_gathered(&w, 14, 11);
+	must(to != NULL);
+	memcpy(to, "abc12345678", 11);
 	seed_write(&w, HEADER | ANSWERS, "answers");
 	rdmo_close_write(room, SESSION, RDMO_REASON_KEYS);
 	PUT(&seed, HEADER);

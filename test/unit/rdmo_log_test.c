@@ -62,12 +62,18 @@ begin_message(void)
 	rdmo_writer_begin(&writer, message, sizeof(message), RDMO_MSG_REQUESTS, 1, next_seq);
 }
 
+static enum rdmo_status
+begin_log(struct rdmo_region *region)
+{
+	return rdmo_region_begin_log(region, (void *)(uintptr_t)region->va);
+}
+
 /* A worker serves it: the first one, or the next. */
 static void
 serve(void)
 {
 	offer(0, header, bytes_of_log, RDMO_RIGHT_APPEND);
-	assert_int_equal(rdmo_region_begin_log(&table[0]), RDMO_STATUS_OK);
+	assert_int_equal(begin_log(&table[0]), RDMO_STATUS_OK);
 	assert_int_equal(table[0].key, LOG_KEY);
 }
 
@@ -580,7 +586,7 @@ test_the_next_worker_goes_on(void **state)
 	/* The worker is killed here: 3 and 4 are written, and not there. */
 	offer(0, header, bytes_of_log, RDMO_RIGHT_APPEND);
 	table[0].key = 12345;
-	assert_int_equal(rdmo_region_begin_log(&table[0]), RDMO_STATUS_OK);
+	assert_int_equal(begin_log(&table[0]), RDMO_STATUS_OK);
 	assert_int_equal(table[0].key, LOG_KEY);
 	assert_int_equal(rte_le_to_cpu_64(header->epoch), 2);
 	assert_int_equal(rdmo_region_next_seq(&table[0], 1), 3);
@@ -620,19 +626,19 @@ test_what_is_no_log(void **state)
 
 	(void)state;
 	region.va += 32;
-	assert_int_equal(rdmo_region_begin_log(&region), RDMO_STATUS_BOUNDS);
+	assert_int_equal(begin_log(&region), RDMO_STATUS_BOUNDS);
 	region = table[0];
 	region.len--;
-	assert_int_equal(rdmo_region_begin_log(&region), RDMO_STATUS_BOUNDS);
+	assert_int_equal(begin_log(&region), RDMO_STATUS_BOUNDS);
 	region.len++;
 	header->magic++;
-	assert_int_equal(rdmo_region_begin_log(&region), RDMO_STATUS_BOUNDS);
+	assert_int_equal(begin_log(&region), RDMO_STATUS_BOUNDS);
 	header->magic--;
 	release(32);
-	assert_int_equal(rdmo_region_begin_log(&region), RDMO_STATUS_TAIL);
+	assert_int_equal(begin_log(&region), RDMO_STATUS_TAIL);
 	assert_int_equal(rte_le_to_cpu_64(header->epoch), 1);
 	release(0);
-	assert_int_equal(rdmo_region_begin_log(&region), RDMO_STATUS_OK);
+	assert_int_equal(begin_log(&region), RDMO_STATUS_OK);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

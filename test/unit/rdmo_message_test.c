@@ -338,7 +338,7 @@ static const struct refused {
 	uint32_t which; /* operation of the message, from 0 */
 	enum rdmo_status status;
 } refused[] = {
-	{ requests, 48, 4, 3, 0, RDMO_STATUS_OP },
+	{ requests, 48, 4, 7, 0, RDMO_STATUS_OP },
 	{ requests, 48, 4, 0x10001, 0, RDMO_STATUS_OP },
 	{ requests, 48, 4, 0xffffffff, 0, RDMO_STATUS_OP },
 	{ requests, 52, 4, 0x10, 0, RDMO_STATUS_NOTSUP },
@@ -381,7 +381,7 @@ static const struct refused {
 	{ pulled, 144, 8, UINT64_MAX - 1, 1, RDMO_STATUS_BOUNDS },
 	{ pulled, 136, 8, 17, 1, RDMO_STATUS_LENGTH },
 	{ pulled, 132, 4, 0, 1, RDMO_STATUS_LENGTH }, /* 0x20000 bytes that are not there */
-	{ atomics, 48, 4, 3, 0, RDMO_STATUS_OP },
+	{ atomics, 48, 4, 3, 0, RDMO_STATUS_LENGTH }, /* a GATHER of 4096 pieces */
 	{ atomics, 48, 4, 4, 0, RDMO_STATUS_LENGTH }, /* shorter than its own header */
 	{ put, 52, 4, 4, 0, RDMO_STATUS_NOTSUP },     /* PULL */
 	{ put, 72, 1, 4, 0, RDMO_STATUS_BOUNDS },     /* no multiple of 8 */

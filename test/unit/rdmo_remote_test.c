@@ -100,7 +100,6 @@ test_what_is_to_be_written_to_a_remote_target(void **state)
 	assert_memory_equal(world.target.queue, "\xa5\xa5", 2);
 }
 
-/* Somebody else has moved it, or nobody knows: what was in the round is not told as done, and a FLUSH tells of it. */
 /* A remote number is asked by an atomic of its own, with nothing beside it. */
 static void
 test_a_remote_number_is_alone(void **state)
@@ -165,6 +164,49 @@ test_a_remote_put_signals(void **state)
 	assert_int_equal(world.target.memory[0], 0xa5);
 }
 
+/* It is asked for by an atomic, as often as somebody else is there before; what is known of it is where the next one asks first. */
+static void
+test_a_remote_tail_that_others_move(void **state)
+{
+	const uint64_t at = (uintptr_t)world.target.queue;
+
+	(void)state;
+	make_remote();
+	rdmo_region_begin_shared(&world.table[1]);
+	round_append_text("one");
+	round_run();
+	assert_false(world.is_done);
+	assert_int_equal(world.round.elsewhere, RDMO_LATER);
+	assert_null(world.round.atomic.result);
+	look(at);
+	round_append_text("one");
+	round_run();
+	assert_int_equal(world.round.atomic.addr, (uintptr_t)&world.target.tail);
+	assert_int_equal(world.round.atomic.rkey, RKEY);
+	assert_int_equal(world.round.atomic.operand, at);
+	assert_int_equal(world.round.atomic.swap, at + 3);
+	assert_int_equal(writes.count, 0);
+	assert_false(rdmo_round_reserved(&world.round, at + 10));
+	assert_int_equal(world.round.atomic.operand, at + 10);
+	assert_int_equal(world.round.atomic.swap, at + 13);
+	assert_true(rdmo_round_reserved(&world.round, at + 10));
+	assert_int_equal(writes.count, 1);
+	expect_write(0, at + 10, "one", RKEY + 1);
+	assert_int_equal(world.round.due, 0);
+	rdmo_round_conclude(&world.round);
+	round_expect(0, RDMO_STATUS_OK, at + 10);
+	/* The others have taken all that there was. */
+	rdmo_round_begin(&world.round);
+	round_append_text("two");
+	round_run();
+	assert_int_equal(world.round.atomic.operand, at + 13);
+	assert_true(rdmo_round_reserved(&world.round, at + QUEUE - 2));
+	assert_int_equal(writes.count, 0);
+	rdmo_round_conclude(&world.round);
+	round_expect(0, RDMO_STATUS_FULL, 0);
+}
+
+/* Somebody else has moved it, or nobody knows: what was in the round is not told as done, and a FLUSH tells of it. */
 static void
 test_a_remote_round_that_fails(void **state)
 {
@@ -226,9 +268,13 @@ test_what_a_remote_round_takes(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, round_set_up, round_tear_down)
 
 static const struct CMUnitTest tests[] = {
-	TEST(test_a_remote_tail_is_read_first), TEST(test_what_is_to_be_written_to_a_remote_target),
-	TEST(test_a_remote_number_is_alone),	TEST(test_a_remote_put_signals),
-	TEST(test_a_remote_round_that_fails),	TEST(test_what_a_remote_round_takes),
+	TEST(test_a_remote_tail_is_read_first),
+	TEST(test_what_is_to_be_written_to_a_remote_target),
+	TEST(test_a_remote_number_is_alone),
+	TEST(test_a_remote_put_signals),
+	TEST(test_a_remote_round_that_fails),
+	TEST(test_what_a_remote_round_takes),
+	TEST(test_a_remote_tail_that_others_move),
 };
 
 PLAIN_MAIN("rdmo-remote", tests)

@@ -156,20 +156,6 @@ test_a_put_signals(void **state)
 	assert_int_equal(at[QUEUE - 1], 0xa5);
 }
 
-static void
-test_a_pull_is_not_there(void **state)
-{
-	const struct rdmo_pull pull = { .addr = RTE_LE64(0x1000), .len = RTE_LE32(8) };
-
-	(void)state;
-	round_add_append(ID, RDMO_FLAG_PULL, &world.target.tail, PTR_KEY, DATA_KEY, &pull,
-			 sizeof(pull));
-	round_run();
-	rdmo_round_settle(&world.round);
-	round_expect(0, RDMO_STATUS_NOTSUP, 0);
-	assert_int_equal(round_tail_at(), 0);
-}
-
 /* When it is visible, and as often as it was done: alike or not. */
 static void
 test_what_asks_for_it_is_counted_for_the_target(void **state)
@@ -558,7 +544,6 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_what_appends_are_refused_for),
 	TEST(test_numbers_are_changed_in_place),
 	TEST(test_a_put_signals),
-	TEST(test_a_pull_is_not_there),
 	TEST(test_what_asks_for_it_is_counted_for_the_target),
 	TEST(test_a_queue_takes_what_fits_to_its_last_byte),
 	TEST(test_a_word_that_is_no_tail),

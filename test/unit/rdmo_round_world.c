@@ -42,6 +42,7 @@ round_set_up(void **state)
 	offer(6, world.target.memory, QUEUE, ALL, CLIENT, RQ);
 	rdmo_flow_begin(&world.flow, ID, CLIENT, RQ);
 	world.round.writes = NULL;
+	world.round.fetches = NULL;
 	rdmo_round_begin(&world.round);
 	world.round.lane = 0;
 	world.next_seq = 1;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Which worker appends to which memory of this process. A tail that one worker moves alone is not another one's: both would keep it,
+ * and stop each other at the first publication.
+ *
+ * Threads: any.
+ */
+#ifndef RDMO_CLAIM_H
+#define RDMO_CLAIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct rdmo_claim {
+	TAILQ_ENTRY(rdmo_claim) next;
+	uint64_t va, len;   /* the end does not wrap */
+	const char *worker; /* its address, which lives as long as the claim */
+	bool is_shared;	    /* other workers may do so as well */
+	/* Of one that is shared: the worker's CPU changes it, or a device whose atomics CPUs do not respect. */
+	bool is_by_cpu, is_by_device;
+};
+
+/*
+ * Make one that is filled in.
+ *
+ * @return 0; -EBUSY: it is another worker's memory, or part of it is, unless both share; -ENOTSUP: both do, but one by its CPU and the
+ *         other one by a device, which do not see each other
+ */
+int rdmo_claim_make(struct rdmo_claim *claim);
+
+/* It was made. */
+void rdmo_claim_drop(struct rdmo_claim *claim);
+
+#endif
