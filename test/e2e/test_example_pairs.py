@@ -15,6 +15,7 @@ import pytest
 from daemon.softrnicd import Softrnicd, until
 from e2e import examples
 from e2e.tcp_port import free_port
+from size import FULL
 
 # As ibv_rc_pingpong writes it: LID, number of the queue pair, first PSN, GID, and the NUL behind them.
 TEXT = re.compile(rb"0000:[0-9a-f]{6}:[0-9a-f]{6}:[0-9a-f]{32}\0")
@@ -147,12 +148,12 @@ def test_forward_peer_says_that_nobody_answers():
 class Log:
     """rdmo_log's README, or rdmo_queue's: its daemon, whose log it is, and producers, which are on a switch."""
 
-    def __init__(self, folder, example="rdmo_log"):
-        (softrnicd, ready), (self.tail, self.tells), (self.producer, self.told) = examples.readme(example)
+    def __init__(self, folder, example="rdmo_log", faults=""):
+        (softrnicd, ready), (self.tail, self.tells), (self.producer, self.told), *self.others = examples.readme(example)
         assert ready == ["ready wires/w0.sock"], ready
         self.folder = folder
         self.address = f"127.0.0.1:{free_port()}"
-        self.daemon = Softrnicd(devices_of(softrnicd), count=4)
+        self.daemon = Softrnicd([device + faults for device in devices_of(softrnicd)], count=4)
         self.said = f"{folder}/said"
         self.processes = []
 
@@ -252,6 +253,44 @@ def test_rdmo_log_goes_on_where_it_was(folder):
         assert [numbers[number] for number in sorted(numbers)] == wanted
 
 
+def records_of(path, counts):
+    """Count them by producer: each is the next of its producer's lines, as it was written."""
+    with open(path, encoding="ascii") as said:
+        for line in said:
+            if found := RECORD.match(line):
+                producer = int(found[1])
+                assert found[2] == str(counts[producer] + 1) and found[3] == line_of(producer, counts[producer]), line
+                counts[producer] += 1
+            else:
+                assert not line.startswith("damaged"), line
+
+
+def line_of(producer, i):
+    return f"{producer} {i} {'x' * (i * 7 % 23)}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("faults", ("", "drop=10000", "dup=10000", "reorder=10000", "corrupt=10000",
+                                    "drop=10000,dup=10000,reorder=10000,corrupt=10000"))
+def test_rdmo_log_of_many_records(folder, faults):
+    """Three producers, over wires that spoil one frame in a hundred: none is lost, torn, doubled or out of order."""
+    count = (10 if FULL else 1) * (10**5 if faults else 10**6) // 3
+    with Log(folder, faults=f",{faults}" if faults else "") as log:
+        for producer in range(3):
+            with open(f"{folder}/{producer}", "w", encoding="ascii") as text:
+                text.writelines(f"{line_of(producer, i)}\n" for i in range(count))
+        tail = log.start_tail()
+        producers = [log.start_producer(i, f"{folder}/{i}") for i in range(3)]
+        for producer in producers:
+            code, output = examples.finish(producer)
+            assert code == 0 and f"{count} lines appended" in output and "connected again 0 times" in output, output
+        tail.send_signal(signal.SIGINT)
+        assert tail.wait(examples.PATIENCE) == 0, log.read()[-1000:]
+        counts = [0, 0, 0]
+        records_of(log.said, counts)
+        assert counts == [count] * 3
+
+
 @pytest.mark.long
 def test_rdmo_log_of_others_is_told(folder):
     """A ticket that is none, a producer's number that there is not, a log that has begun anew."""
@@ -300,6 +339,26 @@ def test_rdmo_queue_as_its_readme_says(folder):
         code, output = take.wait(examples.PATIENCE), queue.read()
         assert code == 0 and examples.says(queue.tells, output) and f"\n{len(lines)} messages\n" in output, output
         assert MESSAGE.findall(output) == [("7", str(i + 1), line) for i, line in enumerate(lines)], output
+
+
+def test_rdmo_params_as_its_readme_says(folder):
+    """But for the address; and what cannot be set."""
+    with Log(folder, "rdmo_params") as params:
+        server = params.start_tail()
+        assert os.stat(f"{folder}/ticket").st_mode & 0o777 == 0o600
+        code, output = examples.execute(params.command(params.producer, "w1"))
+        assert code == 0 and examples.says(params.told, output), output
+        (reader, told), = params.others
+        code, output = examples.execute(params.command(reader, "w2"))
+        assert code == 0 and examples.says(told, output), output
+        assert re.findall(r"^parameter (\d+): (\d+)$", output, re.M) == [("7", "42"), ("999", "1")], output
+        params.wait_for("^parameter 7: 42, was 0$")
+        params.wait_for("^parameter 999: 1, was 0$")
+        for wrong in ("1000=1", "7", "7=", "=1", "7=x"):
+            code, output = examples.execute([*params.command(params.producer[:-2], "w1"), wrong])
+            assert code == 1 and wrong in output, output
+        server.send_signal(signal.SIGINT)
+        assert server.wait(examples.PATIENCE) == 0, params.read()
 
 
 @pytest.mark.long
