@@ -18,6 +18,8 @@
 #include "verify.h"
 
 #define POLL_BURST 8
+#define SPINS \
+	16 /* looks for what is waited for, between two for anything else: it is not to be seen late */
 #define LOOK_EVERY 256u /* rounds */
 #define SILENCE_S  30
 #define LOST_S	   10 /* a datagram that has not come by then never will */
@@ -144,9 +146,11 @@ wait_until(struct turn *turn, enum waits_for what, uint64_t n)
 	for (;;) {
 		if (perf_phase_error(turn->phase) != 0)
 			return false;
-		reap(turn);
-		if (is_there(turn, what, n))
-			return perf_phase_error(turn->phase) == 0;
+		for (unsigned int spin = 0; spin < SPINS; spin++) {
+			reap(turn);
+			if (is_there(turn, what, n))
+				return perf_phase_error(turn->phase) == 0;
+		}
 		/* Messages arrive before the word that all were sent: without message n the run is at its end. */
 		if (answers && all_told(turn) && turn->phase->peer_sent[0] <= n)
 			return false;
