@@ -42,7 +42,7 @@ marked long, then the sanitizers (asan, tsan) over what they have found most in.
            (asan:SUITE or tsan:SUITE for one suite)
   e2e-rdma, asan:unit-cmd ...: one test, by the name that --list prints
 
-  --all          every suite and test, both sanitizers over everything: about an hour
+  --all          every suite and test, both sanitizers over everything: about two hours on two cores
   --full         the same with every repetition that was asked for: hours
   --repeat N     each test N times, to find what fails rarely; nothing is ever tried again until it passes
   --times        print the slowest twenty tests at the end
