@@ -29,7 +29,8 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   pages      each key and each command of telemetry stands in its manual page
   foreign    who has had each command of the software RNIC executed stands in doc/design/
   docs       public headers say of each parameter and member what it is, and of each call threads and results
-             (devtools/docstrings.py)
+             (devtools/docstrings.py); a folder's README.md has at most 150 lines and names each file; README.md and
+             doc/verified.md have at most 120 columns
   size       files of more than 800 lines, functions of more than 60
   build      warnings are errors, with gcc and with clang, with and without the software RNIC; without, the tests that are
              left pass
@@ -475,12 +476,67 @@ check_foreign()
 	devtools/trace/exercised.py >&2 || found "doc/design/foreign_drivers.md: see devtools/trace/exercised.py --help"
 }
 
+# READMEs of folders that have more than 150 lines, and how many. None is to be added: depth belongs into doc/.
+declare -A long_readmes=([lib/rdmo/README.md]=260)
+
+readmes_are_short()
+{
+	local f lines
+
+	for f in $(files '*README.md'); do
+		lines=$(wc -l <"$f")
+		[ "$lines" -le "${long_readmes[$f]:-150}" ] ||
+			found "$f: $lines lines, and ${long_readmes[$f]:-150} are allowed: move depth to doc/"
+	done
+	for f in "${!long_readmes[@]}"; do
+		lines=0
+		[ ! -f "$f" ] || lines=$(wc -l <"$f")
+		[ "$lines" -gt 150 ] || found "$f: is short, or gone: take it out of long_readmes"
+	done
+}
+
+# Each source and header of our code is named by the nearest README.md above it: by its object, of which x_private.h and
+# rdmapmd_x.h are parts.
+readmes_name_files()
+{
+	local f folder name
+	local -A texts=()
+
+	for f in $(files 'lib/*.[ch]' 'drivers/*.[ch]' 'app/*.[ch]'); do
+		folder=${f%/*}
+		while [ ! -f "$folder/README.md" ] && [ "$folder" != "${folder%/*}" ]; do
+			folder=${folder%/*}
+		done
+		[ -n "${texts[$folder]:-}" ] || texts[$folder]=" $(cat "$folder/README.md" 2>/dev/null || true) "
+		name=${f##*/}
+		name=${name%.[ch]}
+		name=${name%_private}
+		[[ ${texts[$folder]} =~ [^[:alnum:]_](rdmapmd_)?${name#rdmapmd_}(_private)?[^[:alnum:]_] ]] ||
+			found "$f: is not named in $folder/README.md"
+	done
+}
+
+# What a visitor reads first fits beside other windows.
+pages_are_narrow()
+{
+	local f hit
+
+	for f in README.md doc/verified.md; do
+		while read -r hit; do
+			found "$f:$hit columns, and 120 are allowed"
+		done < <(perl -CSD -lne 'print "$.: " . length if length > 120' "$f")
+	done
+}
+
 check_docs()
 {
 	local -a headers
 
 	mapfile -t headers < <(public_headers)
 	devtools/docstrings.py "${headers[@]}" >&2 || found "public headers do not say these; see devtools/docstrings.py --help"
+	readmes_are_short
+	readmes_name_files
+	pages_are_narrow
 }
 
 check_size()

@@ -25,7 +25,7 @@ EVERYWHERE = ("", "app/", "devtools/", "drivers/", "examples/", "lib/prm/", "lib
 
 def look(root, check, files):
     """(exit code, what check.sh said) of a house of these files: {name: text}."""
-    for name in ("check.sh", "lib.sh"):
+    for name in ("check.sh", "lib.sh", "docstrings.py"):
         os.makedirs(root / "devtools", exist_ok=True)
         shutil.copy(os.path.join(DEVTOOLS, name), root / "devtools" / name)
     (root / "bin").mkdir(exist_ok=True)
@@ -79,3 +79,33 @@ def test_tests_that_look_behind_the_door_of_the_software_rnic_are_counted(tmp_pa
         assert code == 1
         assert said in printed
         (tmp_path / name).unlink()
+
+
+def docs(tmp_path, files):
+    """What `check.sh docs` finds in a house that is right but for these files; None takes one out."""
+    with open(os.path.join(DEVTOOLS, "check.sh"), encoding="utf-8") as file:
+        listed = re.search(r"^declare -A long_readmes=\((.*)\)$", file.read(), re.MULTILINE)[1]
+    house = {"README.md": "\u00e4" * 120 + "\n", "doc/verified.md": "\u00e4" * 120 + "\n", "lib/softrnic/softrnic.h": "",
+             "lib/softrnic/README.md": "`softrnic.h`, `x.c`\n" + "\n" * 149, "lib/softrnic/x.c": "", "lib/softrnic/deep/x_private.h": ""}
+    house |= {name: "\n" * int(most) for name, most in re.findall(r"\[([^]]*)\]=(\d+)", listed)}
+    house = {name: text for name, text in (house | files).items() if text is not None}
+    code, said = look(tmp_path, "docs", house)
+    found = [line.strip() for line in said.splitlines() if line.startswith("  ") and not line.endswith("not said")]
+    assert code == (1 if found else 0)
+    shutil.rmtree(tmp_path / "lib")
+    return found
+
+
+def test_a_readme_is_short_and_names_the_files_of_its_folder(tmp_path):
+    assert not docs(tmp_path, {})
+    assert docs(tmp_path, {"lib/softrnic/README.md": "softrnic x\n" + "\n" * 150}) == [
+        "lib/softrnic/README.md: 151 lines, and 150 are allowed: move depth to doc/"]
+    assert docs(tmp_path, {"lib/softrnic/deep/y.h": ""}) == ["lib/softrnic/deep/y.h: is not named in lib/softrnic/README.md"]
+    assert docs(tmp_path, {"lib/softrnic/README.md": "softrnic, xy, x_y\n"}) == [
+        f"lib/softrnic/{name}: is not named in lib/softrnic/README.md" for name in ("deep/x_private.h", "x.c")]
+    assert docs(tmp_path, {"lib/softrnic/README.md": None})[0].startswith("lib/softrnic/deep/x_private.h: is not named in ")
+
+
+def test_the_first_pages_have_120_columns(tmp_path):
+    for name in ("README.md", "doc/verified.md"):
+        assert docs(tmp_path, {name: "\n" + "\u00e4" * 121 + "\n"}) == [f"{name}:2: 121 columns, and 120 are allowed"]
