@@ -15,7 +15,9 @@
  * its request later; the client ignores the answer, and the connection goes on.
  *
  * Only tests use vfu_client_region_write_multi(), _irq_action() and _irq_disable(), to send what QEMU sends: our driver posts
- * each write and masks nothing.
+ * each write and masks nothing. Only tests use vfu_client_capabilities(), to see what was negotiated: each call obeys it, so our
+ * driver need not know. And only they use vfu_client_process(), for drivers without a thread that waits: ours watches
+ * vfu_client_fd() for the server's hang-up.
  *
  * Errors: 0 or -errno. An error that the server answers is returned as that errno. When the server is gone, does not answer in
  * time, or breaks the protocol, the call returns -ENOTCONN, -ETIMEDOUT or -EPROTO, which is logged once, and each later call

@@ -261,7 +261,7 @@ int vfu_server_irq_trigger(struct vfu_server *server, unsigned int type, unsigne
 const struct vfu_dma_region *vfu_server_dma_find(const struct vfu_server *server, uint64_t iova,
 						 uint64_t length);
 
-/** Counters since vfu_server_create(), for hosts that show them, and for tests; softrnicd does not use them. */
+/** Counters since vfu_server_create(). */
 struct vfu_server_stats {
 	uint64_t clients;      /**< clients that negotiated */
 	uint64_t refused;      /**< clients that came while another was served */
@@ -273,7 +273,7 @@ struct vfu_server_stats {
 	uint32_t dma_mappings; /**< present mappings of files or pieces of files */
 };
 /**
- * Read the counters.
+ * Read the counters. Only tests call it: it shows what a server did with a hostile client, and that it holds nothing afterwards.
  *
  * @param server A server that is alive.
  * @param stats  Out: all members.
