@@ -14,15 +14,12 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "softrnic/base/random.h"
+
 uint64_t
 attack_roll(struct attack *a)
 {
-	/* splitmix64: any seed gives a good sequence, the same everywhere */
-	uint64_t z = a->seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
+	return softrnic_splitmix64(&a->seed);
 }
 
 unsigned int
