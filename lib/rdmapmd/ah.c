@@ -119,15 +119,6 @@ is_good_ipv4(const uint8_t header[IPV4_BYTES])
 	return header[0] == 0x45 && (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
-static union rdmapmd_gid
-gid_of_ipv4(const uint8_t address[4])
-{
-	union rdmapmd_gid gid = { .raw = { [10] = 0xff, 0xff } };
-
-	memcpy(gid.raw + 12, address, 4);
-	return gid;
-}
-
 /*
  * From whom, to whom, and what to answer with. Which header it is, the device says: in front of an IPv4 header anything may stand,
  * and an IPv6 one can end like an IPv4 one, as whoever chooses its addresses likes. False: it is none.
@@ -140,8 +131,8 @@ read_header(const uint8_t bytes[RDMAPMD_GRH_BYTES], bool is_ipv4, struct rdmapmd
 
 	if (is_ipv4) {
 		path->traffic_class = ipv4[1];
-		path->dgid = gid_of_ipv4(ipv4 + 12);
-		*to = gid_of_ipv4(ipv4 + 16);
+		rdmapmd_gid_set_ipv4(&path->dgid, ipv4 + 12);
+		rdmapmd_gid_set_ipv4(to, ipv4 + 16);
 		return is_good_ipv4(ipv4);
 	}
 	path->traffic_class = (uint8_t)(bytes[0] << 4 | bytes[1] >> 4);

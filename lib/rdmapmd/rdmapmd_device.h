@@ -227,6 +227,22 @@ rdmapmd_gid_is_ipv4(const union rdmapmd_gid *gid)
 	return memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
 }
 
+/**
+ * Make an address of an IPv4 one.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param gid     Out: ::ffff:a.b.c.d.
+ * @param address a.b.c.d, 4 bytes in the order of the wire.
+ */
+static inline void
+rdmapmd_gid_set_ipv4(union rdmapmd_gid *gid, const uint8_t *address)
+{
+	memset(gid->raw, 0, 10);
+	memset(gid->raw + 10, 0xff, 2);
+	memcpy(gid->raw + 12, address, 4);
+}
+
 /** The packet format of an entry in the GID table. */
 enum rdmapmd_gid_type {
 	RDMAPMD_GID_TYPE_IB,	  /**< InfiniBand; not used here */

@@ -341,10 +341,13 @@ test_addresses_of_a_port(void **state)
 static void
 test_ipv4_addresses_are_told_from_others(void **state)
 {
-	union rdmapmd_gid gid = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 192, [15] = 1 } };
+	union rdmapmd_gid gid = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 192, [15] = 1 } }, made;
 	unsigned int i;
 
 	(void)state;
+	memset(&made, 0x55, sizeof(made));
+	rdmapmd_gid_set_ipv4(&made, gid.raw + 12);
+	assert_memory_equal(&made, &gid, sizeof(gid));
 	assert_true(rdmapmd_gid_is_ipv4(&gid));
 	for (i = 0; i < 12; i++) {
 		gid.raw[i] ^= 1;

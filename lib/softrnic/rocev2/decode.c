@@ -14,15 +14,6 @@
 
 /* ---- Is it one? ---- */
 
-/* ::ffff:a.b.c.d */
-static void
-recognize_mapped(uint8_t gid[16], const uint8_t *address)
-{
-	memset(gid, 0, 10);
-	memset(gid + 10, 0xff, 2);
-	memcpy(gid + 12, address, 4);
-}
-
 static bool
 recognize_ipv4(const uint8_t *ip, struct rocev2_frame *frame)
 {
@@ -32,8 +23,8 @@ recognize_ipv4(const uint8_t *ip, struct rocev2_frame *frame)
 	frame->traffic_class = ip[1];
 	frame->hop_limit = ip[8];
 	frame->flow_label = 0;
-	recognize_mapped(frame->sgid, ip + 12);
-	recognize_mapped(frame->dgid, ip + 16);
+	rnic_gid_set_ipv4(frame->sgid, ip + 12);
+	rnic_gid_set_ipv4(frame->dgid, ip + 16);
 	return true;
 }
 
