@@ -108,8 +108,8 @@ attr_fill(struct rdmapmd_qp *qp, const struct rdmapmd_qp_peer *peer,
 }
 
 static int
-step(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr, enum rdmapmd_qp_state state,
-     unsigned int mask)
+state_step(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr, enum rdmapmd_qp_state state,
+	   unsigned int mask)
 {
 	attr->qp_state = state;
 	return rdmapmd_qp_modify(qp, attr, RDMAPMD_QP_STATE | mask);
@@ -119,15 +119,16 @@ static int
 connect_by(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr)
 {
 	const bool rc_type = qp->qp_type == RDMAPMD_QPT_RC;
-	int rc = step(qp, attr, RDMAPMD_QPS_INIT,
-		      RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS);
+	int rc = state_step(qp, attr, RDMAPMD_QPS_INIT,
+			    RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS);
 
 	if (rc == 0)
-		rc = step(qp, attr, RDMAPMD_QPS_RTR,
-			  RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU | RDMAPMD_QP_DEST_QPN |
-				  RDMAPMD_QP_RQ_PSN | (rc_type ? RC_RTR : 0u));
+		rc = state_step(qp, attr, RDMAPMD_QPS_RTR,
+				RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU | RDMAPMD_QP_DEST_QPN |
+					RDMAPMD_QP_RQ_PSN | (rc_type ? RC_RTR : 0u));
 	if (rc == 0)
-		rc = step(qp, attr, RDMAPMD_QPS_RTS, RDMAPMD_QP_SQ_PSN | (rc_type ? RC_RTS : 0u));
+		rc = state_step(qp, attr, RDMAPMD_QPS_RTS,
+				RDMAPMD_QP_SQ_PSN | (rc_type ? RC_RTS : 0u));
 	return rc;
 }
 
@@ -155,6 +156,6 @@ rdmapmd_qp_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp_peer *peer,
 	if (rc == 0)
 		rc = connect_by(qp, &attr);
 	if (rc != 0)
-		(void)step(qp, &attr, RDMAPMD_QPS_RESET, 0);
+		(void)state_step(qp, &attr, RDMAPMD_QPS_RESET, 0);
 	return rc;
 }

@@ -184,7 +184,7 @@ frame_hear(void *arg, const uint8_t *frame, uint32_t bytes)
 
 /* All that has come, and that is due. Returns what is to be told when the lock is not held any more. */
 static unsigned int
-serve(struct rnic_neigh *neigh)
+neigh_serve(struct rnic_neigh *neigh)
 {
 	struct hearing hearing = { .neigh = neigh };
 	struct rnic_neigh_ask ask;
@@ -220,7 +220,7 @@ rnic_neigh_on_completion(struct rnic_dev *dev, uint32_t cqn)
 	is_ours = is_up(neigh) && neigh->queues.cq.cqn == cqn;
 	if (is_ours) {
 		neigh->queues.sequence++;
-		news = serve(neigh);
+		news = neigh_serve(neigh);
 	}
 	pthread_mutex_unlock(&neigh->lock);
 	if (news & RNIC_NEIGH_EVENT)
@@ -252,7 +252,7 @@ wants_look(struct rnic_dev *dev)
 
 /* Nobody else touches queues that are broken. They stay as long as the lock is held. */
 static void
-recover(struct rnic_dev *dev)
+neigh_recover(struct rnic_dev *dev)
 {
 	struct rnic_neigh *neigh = dev->neigh;
 	bool broken;
@@ -281,25 +281,25 @@ recover(struct rnic_dev *dev)
 }
 
 static void
-look(struct rnic_dev *dev)
+neigh_look(struct rnic_dev *dev)
 {
 	struct rnic_neigh *neigh = dev->neigh;
 	unsigned int news;
 	bool broken;
 
 	pthread_mutex_lock(&neigh->lock);
-	news = serve(neigh);
+	news = neigh_serve(neigh);
 	broken = is_up(neigh) && may_recover(neigh);
 	pthread_mutex_unlock(&neigh->lock);
 	if (news & RNIC_NEIGH_EVENT)
 		neigh->above->news(dev);
 	if (broken)
-		recover(dev);
+		neigh_recover(dev);
 }
 
 static const struct rnic_control_source source = {
 	.is_deaf = wants_look,
-	.look = look,
+	.look = neigh_look,
 };
 
 void
@@ -373,7 +373,7 @@ set_condition(struct rnic_neigh *neigh, enum condition condition)
 }
 
 static void
-start(struct rnic_dev *dev, struct rnic_neigh *neigh)
+neigh_start(struct rnic_dev *dev, struct rnic_neigh *neigh)
 {
 	uint32_t i;
 	int rc = 0;
@@ -497,7 +497,7 @@ rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan, bool 
 		send_announcement(neigh, gid, vlan);
 		pthread_mutex_unlock(&neigh->lock);
 	} else if (!lazy) {
-		start(dev, neigh);
+		neigh_start(dev, neigh);
 	}
 	pthread_mutex_unlock(&neigh->setup_lock);
 }
@@ -595,7 +595,8 @@ asking_address(const struct rnic_neigh *neigh, const struct wanted *wanted, uint
 
 /* Called with the lock held. */
 static int
-find(struct rnic_neigh *neigh, const struct wanted *wanted, bool tell, uint8_t mac[6], bool *asks)
+neigh_find(struct rnic_neigh *neigh, const struct wanted *wanted, bool tell, uint8_t mac[6],
+	   bool *asks)
 {
 	struct rnic_neigh_ask ask;
 	uint8_t from[16];
@@ -623,7 +624,7 @@ wait_for(struct rnic_dev *dev, const struct wanted *wanted, uint64_t end_us, uin
 	int rc, waited = 0;
 
 	do {
-		rc = atomic_load(&dev->dead) ? -EIO : find(neigh, wanted, false, mac, &asks);
+		rc = atomic_load(&dev->dead) ? -EIO : neigh_find(neigh, wanted, false, mac, &asks);
 		if (rc != -EINPROGRESS)
 			return rc;
 		if (waited == 0)
@@ -658,10 +659,10 @@ rnic_neigh_resolve(struct rnic_dev *dev, const uint8_t gid[16], const uint8_t ow
 	if (neigh == NULL)
 		return -EHOSTUNREACH;
 	pthread_mutex_lock(&neigh->setup_lock);
-	start(dev, neigh);
+	neigh_start(dev, neigh);
 	pthread_mutex_unlock(&neigh->setup_lock);
 	pthread_mutex_lock(&neigh->lock);
-	rc = find(neigh, &wanted, timeout_ms == 0, mac, &asks);
+	rc = neigh_find(neigh, &wanted, timeout_ms == 0, mac, &asks);
 	pthread_mutex_unlock(&neigh->lock);
 	/* From now on it looks whether a try is due. */
 	if (asks)

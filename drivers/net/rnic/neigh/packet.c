@@ -45,13 +45,13 @@ static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 static const uint8_t all_nodes[16] = { 0xff, 0x02, [15] = 1 };
 
 static uint16_t
-get16(const uint8_t *at)
+packet_get16(const uint8_t *at)
 {
 	return (uint16_t)(at[0] << 8 | at[1]);
 }
 
 static void
-put16(uint8_t *at, uint16_t value)
+packet_put16(uint8_t *at, uint16_t value)
 {
 	at[0] = (uint8_t)(value >> 8);
 	at[1] = (uint8_t)value;
@@ -67,7 +67,7 @@ gid_is(const uint8_t a[16], const uint8_t b[16])
 static uint32_t
 header_bytes(const uint8_t *bytes, uint32_t count)
 {
-	return count >= ETHER_BYTES + TAG_BYTES && get16(bytes + 12) == ETHERTYPE_VLAN
+	return count >= ETHER_BYTES + TAG_BYTES && packet_get16(bytes + 12) == ETHERTYPE_VLAN
 		       ? ETHER_BYTES + TAG_BYTES
 		       : ETHER_BYTES;
 }
@@ -75,7 +75,7 @@ header_bytes(const uint8_t *bytes, uint32_t count)
 uint16_t
 rnic_neigh_vlan(const uint8_t *bytes, uint32_t count)
 {
-	return header_bytes(bytes, count) > ETHER_BYTES ? get16(bytes + 14) & VLAN_MASK : 0;
+	return header_bytes(bytes, count) > ETHER_BYTES ? packet_get16(bytes + 14) & VLAN_MASK : 0;
 }
 
 uint32_t
@@ -84,8 +84,8 @@ rnic_neigh_tag(uint8_t *frame, uint32_t bytes, uint16_t vlan)
 	if (vlan == 0)
 		return bytes;
 	memmove(frame + 12 + TAG_BYTES, frame + 12, bytes - 12);
-	put16(frame + 12, ETHERTYPE_VLAN);
-	put16(frame + 14, vlan);
+	packet_put16(frame + 12, ETHERTYPE_VLAN);
+	packet_put16(frame + 14, vlan);
 	return bytes + TAG_BYTES;
 }
 
@@ -157,13 +157,13 @@ arp_check(const uint8_t *arp, uint32_t count)
 {
 	if (count < ARP_BYTES)
 		return RNIC_NEIGH_SHORT;
-	if (get16(arp) != ARP_ETHERNET)
+	if (packet_get16(arp) != ARP_ETHERNET)
 		return RNIC_NEIGH_HARDWARE;
-	if (get16(arp + 2) != ETHERTYPE_IPV4)
+	if (packet_get16(arp + 2) != ETHERTYPE_IPV4)
 		return RNIC_NEIGH_PROTOCOL;
 	if (arp[4] != 6 || arp[5] != 4)
 		return RNIC_NEIGH_SIZES;
-	if (get16(arp + 6) != ARP_REQUEST && get16(arp + 6) != ARP_REPLY)
+	if (packet_get16(arp + 6) != ARP_REQUEST && packet_get16(arp + 6) != ARP_REPLY)
 		return RNIC_NEIGH_OPERATION;
 	return RNIC_NEIGH_GOOD;
 }
@@ -177,7 +177,7 @@ arp_parse(const uint8_t *arp, uint32_t count, struct rnic_neigh_message *message
 
 	if (reason != RNIC_NEIGH_GOOD)
 		return reason;
-	message->answers = get16(arp + 6) == ARP_REPLY;
+	message->answers = packet_get16(arp + 6) == ARP_REPLY;
 	/* A probe looks whether an address is free (RFC 5227). */
 	message->has_gid = message->answers || memcmp(sender, no_ipv4, sizeof(no_ipv4)) != 0;
 	if (!mac_is_unicast(arp + 8) || (message->has_gid && !ipv4_is_host(sender)))
@@ -202,12 +202,12 @@ arp_build(uint8_t *frame, const uint8_t own_mac[6], const uint8_t own[16], uint1
 	memset(frame, 0, ETHER_MIN_BYTES);
 	memcpy(frame, to_mac, 6);
 	memcpy(frame + 6, own_mac, 6);
-	put16(frame + 12, ETHERTYPE_ARP);
-	put16(arp, ARP_ETHERNET);
-	put16(arp + 2, ETHERTYPE_IPV4);
+	packet_put16(frame + 12, ETHERTYPE_ARP);
+	packet_put16(arp, ARP_ETHERNET);
+	packet_put16(arp + 2, ETHERTYPE_IPV4);
 	arp[4] = 6;
 	arp[5] = 4;
-	put16(arp + 6, operation);
+	packet_put16(arp + 6, operation);
 	memcpy(arp + 8, own_mac, 6);
 	memcpy(arp + 14, own + 12, 4);
 	/* Of a request that is what is asked for. */
@@ -226,9 +226,9 @@ icmp_sum(const uint8_t *ip, const uint8_t *icmp, uint32_t bytes)
 	uint32_t sum = bytes + NEXT_ICMPV6, i;
 
 	for (i = 8; i < IPV6_BYTES; i += 2)
-		sum += get16(ip + i);
+		sum += packet_get16(ip + i);
 	for (i = 0; i + 1 < bytes; i += 2)
-		sum += get16(icmp + i);
+		sum += packet_get16(icmp + i);
 	if (i < bytes)
 		sum += (uint32_t)icmp[i] << 8;
 	while (sum >> 16 != 0)
@@ -330,7 +330,7 @@ ipv6_parse(const uint8_t *ip, uint32_t count, struct rnic_neigh_message *message
 	if (ip[0] >> 4 != 6 || ip[6] != NEXT_ICMPV6 ||
 	    (icmp[0] != ND_SOLICITATION && icmp[0] != ND_ADVERTISEMENT))
 		return RNIC_NEIGH_OTHER;
-	bytes = get16(ip + 4);
+	bytes = packet_get16(ip + 4);
 	if (bytes > count - IPV6_BYTES)
 		return RNIC_NEIGH_LENGTH;
 	if (bytes < 4)
@@ -353,7 +353,7 @@ rnic_neigh_parse(const uint8_t *bytes, uint32_t count, struct rnic_neigh_message
 	/* An answer goes there. */
 	if (!mac_is_unicast(bytes + 6))
 		return RNIC_NEIGH_ADDRESS;
-	switch (get16(bytes + header - 2)) {
+	switch (packet_get16(bytes + header - 2)) {
 	case ETHERTYPE_ARP: return arp_parse(bytes + header, count - header, message);
 	case ETHERTYPE_IPV6: return ipv6_parse(bytes + header, count - header, message);
 	default: return RNIC_NEIGH_OTHER;
@@ -375,9 +375,9 @@ nd_build(uint8_t *frame, const uint8_t own_mac[6], const uint8_t source[16],
 	else
 		group_mac(destination, frame);
 	memcpy(frame + 6, own_mac, 6);
-	put16(frame + 12, ETHERTYPE_IPV6);
+	packet_put16(frame + 12, ETHERTYPE_IPV6);
 	ip[0] = 0x60;
-	put16(ip + 4, (uint16_t)bytes);
+	packet_put16(ip + 4, (uint16_t)bytes);
 	ip[6] = NEXT_ICMPV6;
 	ip[7] = IPV6_HOP_LIMIT;
 	memcpy(ip + 8, source, 16);
@@ -390,7 +390,7 @@ nd_build(uint8_t *frame, const uint8_t own_mac[6], const uint8_t source[16],
 		icmp[ND_BYTES + 1] = 1;
 		memcpy(icmp + ND_BYTES + 2, own_mac, 6);
 	}
-	put16(icmp + 2, icmp_sum(ip, icmp, bytes));
+	packet_put16(icmp + 2, icmp_sum(ip, icmp, bytes));
 	return ETHER_BYTES + IPV6_BYTES + bytes;
 }
 
@@ -405,10 +405,10 @@ echo_check(const uint8_t *bytes, uint32_t count)
 	uint32_t length;
 
 	if (count < header + IPV6_BYTES + ECHO_BYTES || !mac_is_unicast(bytes + 6) ||
-	    get16(ip - 2) != ETHERTYPE_IPV6 || ip[0] >> 4 != 6 || ip[6] != NEXT_ICMPV6 ||
+	    packet_get16(ip - 2) != ETHERTYPE_IPV6 || ip[0] >> 4 != 6 || ip[6] != NEXT_ICMPV6 ||
 	    icmp[0] != ECHO_REQUEST || icmp[1] != 0)
 		return 0;
-	length = get16(ip + 4);
+	length = packet_get16(ip + 4);
 	if (length < ECHO_BYTES || length > count - header - IPV6_BYTES || !nd_is_host(ip + 8) ||
 	    ip[24] == 0xff || icmp_sum(ip, icmp, length) != 0)
 		return 0;
@@ -428,14 +428,14 @@ rnic_neigh_build_echo(uint8_t reply[RNIC_NEIGH_READ_BYTES], const uint8_t own_ma
 	memcpy(own, asked + 24, 16);
 	memcpy(reply, bytes + 6, 6);
 	memcpy(reply + 6, own_mac, 6);
-	put16(reply + 12, ETHERTYPE_IPV6);
+	packet_put16(reply + 12, ETHERTYPE_IPV6);
 	memcpy(ip, asked, IPV6_BYTES + length);
 	ip[7] = ECHO_HOP_LIMIT;
 	memcpy(ip + 8, own, 16);
 	memcpy(ip + 24, asked + 8, 16);
 	icmp[0] = ECHO_REPLY;
-	put16(icmp + 2, 0);
-	put16(icmp + 2, icmp_sum(ip, icmp, length));
+	packet_put16(icmp + 2, 0);
+	packet_put16(icmp + 2, icmp_sum(ip, icmp, length));
 	return ETHER_BYTES + IPV6_BYTES + length;
 }
 

@@ -158,7 +158,7 @@ _Static_assert(sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_umr) == RNI
 	       "each part in a WQEBB of its own");
 
 static bool
-unbinds(const struct rdmapmd_send_wr *wr)
+wr_unbinds(const struct rdmapmd_send_wr *wr)
 {
 	return wr->opcode == RDMAPMD_WR_LOCAL_INV || wr->wr.bind_mw.length == 0;
 }
@@ -177,10 +177,10 @@ rnic_rdma_mw_look(const struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *w
 	}
 	if (!rdmapmd_mw_may_bind(&qp->qp, wr, type) ||
 	    /* No region has a window's key, but what somebody passes off as one may. */
-	    (!unbinds(wr) && is_window(qp->dev->rdma, wr->wr.bind_mw.mr->rkey)))
+	    (!wr_unbinds(wr) && is_window(qp->dev->rdma, wr->wr.bind_mw.mr->rkey)))
 		return (struct rnic_rdma_umr){ 0 };
 	umr.key = wr->wr.bind_mw.mw->rkey;
-	if (unbinds(wr))
+	if (wr_unbinds(wr))
 		umr.invalidated = wr->wr.bind_mw.rkey;
 	else
 		umr.ds += ENTRY_UNITS;
@@ -256,7 +256,7 @@ rnic_rdma_mw_build(const struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *
 
 	memset(umr, 0, sizeof(*umr));
 	memset(mkc, 0, sizeof(*mkc));
-	if (unbinds(wr)) {
+	if (wr_unbinds(wr)) {
 		build_end(wr, umr, mkc);
 	} else {
 		memset(wqebbs[2], 0, RNIC_WQEBB_BYTES);

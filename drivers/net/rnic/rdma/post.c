@@ -200,7 +200,8 @@ struct made {
 
 /* Hand it over, at least one; full: there is room for no more. */
 static __rte_always_inline void
-finish(struct rdmapmd_qp *head, const struct made *made, bool full, uint64_t tail, const bool dump)
+burst_finish(struct rdmapmd_qp *head, const struct made *made, bool full, uint64_t tail,
+	     const bool dump)
 {
 	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
 	uint64_t signaled = made->signaled;
@@ -482,7 +483,7 @@ post_mixed(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n
 	}
 	if (unlikely(made.posted == start))
 		return 0;
-	finish(head, &made, made.posted - start == room, tail, dump);
+	burst_finish(head, &made, made.posted - start == room, tail, dump);
 	return (uint16_t)(made.posted - start);
 }
 
@@ -510,7 +511,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 		b = burst_of(sq);
 		build_common(&b, wr, start + n, kind_of(sq, wr), &made);
 		if (likely(made.posted == start + n)) {
-			finish(head, &made, n == room, tail, dump);
+			burst_finish(head, &made, n == room, tail, dump);
 			return n;
 		}
 	}
@@ -671,7 +672,7 @@ post_naming(struct rnic_rdma_qp *qp, const struct rdmapmd_send_wr *wr, enum rdma
 	} else {
 		add_change(qp, wr, kind, &umr, &made);
 	}
-	finish(&qp->qp, &made, room == slots, tail, dump);
+	burst_finish(&qp->qp, &made, room == slots, tail, dump);
 	return 0;
 }
 
@@ -709,7 +710,7 @@ post_rest(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 
 	head->post_send_error = rnic_rdma_short_burst(&sq->open, done < room);
 	if (done > 0)
-		finish(head, made, done == room, tail, dump);
+		burst_finish(head, made, done == room, tail, dump);
 	if (done == room || !names_key(&wr[done]))
 		return done;
 	while (done < n) {
@@ -751,7 +752,7 @@ post_one(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr)
 		if (likely(!(kind->parts & ~OP_REMOTE)) && length_is_common(wr)) {
 			b = burst_of(sq);
 			build_gather(&b, wr, made.posted + 1, kind, &made);
-			finish(head, &made, room == 1, tail, false);
+			burst_finish(head, &made, room == 1, tail, false);
 			return 1;
 		}
 	}
