@@ -20,8 +20,8 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
 
   format     clang-format on our C
   spdx       the licence line that every source file starts with
-  tokens     words that may not stand in libraries and drivers, or anywhere; and, as warnings, words that users stumble over in
-             messages and public headers
+  tokens     words that may not stand in libraries and drivers, or anywhere; names of static functions; and, as warnings, words
+             that users stumble over in messages and public headers
   includes   who may include whom
   headers    every header compiled alone, by gcc and clang
   shell      shellcheck on the scripts
@@ -171,6 +171,22 @@ check_words()
 	done
 }
 
+# Folders whose static functions may still have names of one word.
+one_word_folders=(lib/rdmo)
+
+# A backtrace would not say whose they are.
+one_word_statics()
+{
+	local f hit
+
+	for f in $(files 'lib/*.[ch]' 'drivers/*.[ch]'); do
+		[[ " ${one_word_folders[*]} " != *" ${f%/*} "* ]] || continue
+		while read -r hit; do
+			found "$f:$hit: a static function of one word: object and verb"
+		done < <(awk '/^[a-z0-9]+\(/ && last ~ /^static/ { print FNR ": " $0 } { last = $0 }' "$f")
+	done
+}
+
 check_tokens()
 {
 	local where f hit
@@ -184,6 +200,7 @@ check_tokens()
 			'a library logs, it does not print'
 		forbid $where '(?<![\w.>])(sprintf|strcpy|strcat|gets)\s*\(' 'unbounded'
 	done
+	one_word_statics
 	# Marks of unfinished work, and the machine that it was written on.
 	for f in $(files | grep -v -E '^(devtools/check\.sh|LICENSE)$'); do
 		while read -r hit; do

@@ -109,3 +109,13 @@ def test_a_readme_is_short_and_names_the_files_of_its_folder(tmp_path):
 def test_the_first_pages_have_120_columns(tmp_path):
     for name in ("README.md", "doc/verified.md"):
         assert docs(tmp_path, {name: "\n" + "\u00e4" * 121 + "\n"}) == [f"{name}:2: 121 columns, and 120 are allowed"]
+
+
+def test_a_static_function_has_two_words(tmp_path):
+    code, _ = look(tmp_path, "tokens", {"lib/prm/x.c": "static int\nx_find(void)\n{\n}\nint\nfind(void)\n{\n}\n"})
+    assert code == 0
+    for name in ("lib/prm/x.c", "drivers/net/rnic/x.h"):
+        code, said = look(tmp_path, "tokens", {name: "\nstatic inline int\nfind16(void)\n{\n}\n"})
+        assert code == 1
+        assert f"  {name}:3: find16(void): a static function of one word: object and verb\n" in said
+        (tmp_path / name).unlink()
