@@ -54,7 +54,7 @@ worker_create(struct served *served, uint32_t i, const struct options *options, 
 				  served->device.name, i, options->listen);
 	rc = rdmo_worker_create(served->device.pd, &attr, &served->worker);
 	if (rc == -EINVAL || rc == -EADDRNOTAVAIL)
-		say("%s cannot be served at %s: HOST is to be an address of this machine, as a number",
+		say("%s cannot be served at %s: HOST must be a numeric address of this machine",
 		    served->device.name, address);
 	else if (rc == -EADDRINUSE)
 		say("%s cannot be served at %s: it is in use; give another one by --listen",

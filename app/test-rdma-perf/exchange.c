@@ -148,7 +148,7 @@ perf_exchange_addresses(struct perf_link *link, struct perf_end *end, int timeou
 	if (rc == 0)
 		rc = perf_link_wait(link, PERF_MESSAGE_ADDRESSES, timeout_ms, &message);
 	if (rc == 0 && parse_addresses(message.body, end) != 0)
-		rc = perf_fail(-EPROTO, "the other end sends what are no addresses");
+		rc = perf_fail(-EPROTO, "the other end sends invalid addresses");
 	return rc;
 }
 
@@ -217,6 +217,6 @@ perf_exchange_verdict(struct perf_link *link, const struct perf_verdict *own,
 	if (sscanf(message.body, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %lf %lf %u",
 		   &other->iters, &other->received, &other->lost, &other->wrong, &other->seconds,
 		   &other->peak_bytes, &other->interrupted) != 7)
-		return perf_fail(-EPROTO, "the other end sends what is no result");
+		return perf_fail(-EPROTO, "the other end sends an invalid result");
 	return 0;
 }

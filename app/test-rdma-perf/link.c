@@ -94,7 +94,7 @@ parse_head(const struct perf_link *link, enum perf_message_type *type, size_t *l
 
 	if (sscanf(link->buffer + 13, "%8s %8zx", name, length) != 2 ||
 	    *length > PERF_LINK_BODY_MAX)
-		return perf_fail(-EPROTO, "the other end sends what is no message");
+		return perf_fail(-EPROTO, "the other end sends an invalid message");
 	for (i = 0; i < PERF_MESSAGE_TYPES; i++)
 		if (strcmp(types[i], name) == 0) {
 			*type = i;

@@ -154,7 +154,7 @@ def test_a_port_that_is_in_use(folder):
     (("--log", "a,device=net_rnic7"), "log a: there is no device net_rnic7"),
     (("--log", "a", "--load", "net_rnic7"), "cannot open the device net_rnic7: No such device"),
     (("--log", "a,size=1G"), "log a: no memory for 107378"),
-    (("--log", "a", "--listen", "host.example:1"), "HOST is to be an address of this machine, as a number"),
+    (("--log", "a", "--listen", "host.example:1"), "HOST must be a numeric address of this machine"),
     (("--log", "a", "--json", "/dev/null/x"), "--json: cannot write /dev/null/x: Not a directory"),
 ])
 def test_what_cannot_be_started(folder, args, message):

@@ -116,7 +116,7 @@ softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, 
 		index = rmp->consumer & ((1u << rmp->log_size) - 1);
 	/* However the list is linked, only as many are taken as were posted. */
 	if (index >= 1u << rmp->log_size)
-		return rmp_fail(dev, rmp, "a WQE names a next one that does not exist");
+		return rmp_fail(dev, rmp, "a WQE's next_wqe_index is beyond the queue");
 	rmp_copy(dev, rmp, index, wqe);
 	*counter = rmp->cyclic ? rmp->consumer : (uint16_t)index;
 	if (!rmp->cyclic)
