@@ -29,7 +29,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   pages      each key and each command of telemetry stands in its manual page
   foreign    who has had each command of the software RNIC executed stands in doc/design/
   docs       public headers say of each parameter and member what it is, and of each call threads and results
-             (devtools/docstrings.py); a folder's README.md has at most 150 lines and names each file; README.md and
+             (devtools/docstrings.py), and by section where it is from; a folder's README.md has at most 150 lines and names each file; README.md and
              doc/verified.md have at most 120 columns
   size       files of more than 800 lines, functions of more than 60
   build      warnings are errors, with gcc and with clang, with and without the software RNIC; without, the tests that are
@@ -493,6 +493,16 @@ check_foreign()
 	devtools/trace/exercised.py >&2 || found "doc/design/foreign_drivers.md: see devtools/trace/exercised.py --help"
 }
 
+# headers_have_sources HEADER...: each says which specification it is from. Our logging is from none.
+headers_have_sources()
+{
+	local f
+
+	for f in "$@"; do
+		[ "$f" = lib/vfio_user/log.h ] || grep -q '^ \* Source: ' "$f" || found "$f: no \"Source:\", a specification by section"
+	done
+}
+
 # READMEs of folders that have more than 150 lines, and how many. None is to be added: depth belongs into doc/.
 declare -A long_readmes=([lib/rdmo/README.md]=260)
 
@@ -551,6 +561,7 @@ check_docs()
 
 	mapfile -t headers < <(public_headers)
 	devtools/docstrings.py "${headers[@]}" >&2 || found "public headers do not say these; see devtools/docstrings.py --help"
+	headers_have_sources "${headers[@]}"
 	readmes_are_short
 	readmes_name_files
 	pages_are_narrow

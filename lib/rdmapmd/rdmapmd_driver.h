@@ -28,6 +28,9 @@
  *
  * Before each call the library has checked pointers, references and contexts, flags, masks and ranges of values against struct
  * rdmapmd_device_attr, sizes (it computes them), and state changes.
+ *
+ * Source: the interface is this library's own. IBTA vol. 1, chapter 11, has the verb behind each operation; the headers of the
+ * objects name it. Bursts: DPDK Programmer's Guide, "Poll Mode Driver", "Design Principles".
  */
 #ifndef RDMAPMD_DRIVER_H
 #define RDMAPMD_DRIVER_H

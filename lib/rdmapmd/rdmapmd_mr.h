@@ -58,14 +58,15 @@ enum rdmapmd_rereg_flags {
 
 /** A range of addresses and its key. */
 struct rdmapmd_key_range {
-	uintptr_t start, end; /**< [start, end) */
-	uint32_t lkey;	      /**< of all of it */
+	/** Addresses in this process: of its first byte, and of the one behind its last; start < end. */
+	uintptr_t start, end;
+	uint32_t lkey; /**< local key for every byte of the range; never RDMAPMD_INVALID_LKEY */
 };
 
 /** The keys of a PD's mempools, sorted by address. Never changed once it is published. */
 struct rdmapmd_key_table {
-	uint32_t count;			   /**< of ranges */
-	struct rdmapmd_key_range ranges[]; /**< disjoint, ascending */
+	uint32_t count;			   /**< how many ranges follow, from 0 up */
+	struct rdmapmd_key_range ranges[]; /**< disjoint, in ascending order of start */
 };
 
 /** A protection domain: queue pairs reach only the memory regions of their own domain. */

@@ -26,7 +26,8 @@ struct rdmapmd_mw;
 struct rdmapmd_sge {
 	uint64_t addr;	 /**< its first byte, as the region counts (struct rdmapmd_mr: iova) */
 	uint32_t length; /**< bytes; a message has at most max_msg_sz of the port */
-	uint32_t lkey;	 /**< of its region */
+	/** Local key of the region that has it (struct rdmapmd_mr: lkey); ignored with RDMAPMD_SEND_INLINE. */
+	uint32_t lkey;
 };
 
 /** Operations. */

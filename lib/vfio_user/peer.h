@@ -3,6 +3,8 @@
 /**
  * @file
  * The process at the other end of a socket.
+ *
+ * Source: QEMU's docs/interop/vfio-user.rst, "Authentication", leaves that to the system: unix(7), SO_PEERCRED; proc(5), comm.
  */
 #ifndef VFU_PEER_H
 #define VFU_PEER_H

@@ -6,6 +6,8 @@
  *
  * All numbers are in host byte order, as both sides run on one host. A message is a struct vfu_header and a payload; the structs
  * below are the payloads, or their fixed first parts. Many are those of the VFIO ioctls.
+ *
+ * Source: there, "Commands" and "Header", and a section for each command; linux/vfio.h for the VFIO ioctls.
  */
 #ifndef VFU_PROTO_H
 #define VFU_PROTO_H

@@ -3,6 +3,8 @@
 /**
  * @file
  * Interrupts and memory, as server and host describe them to each other and the server's tables keep them. Part of server.h.
+ *
+ * Source: QEMU's docs/interop/vfio-user.rst, "VFIO_USER_DEVICE_GET_IRQ_INFO", "VFIO_USER_DMA_MAP".
  */
 #ifndef VFU_TYPES_H
 #define VFU_TYPES_H

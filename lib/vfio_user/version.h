@@ -3,6 +3,8 @@
 /**
  * @file
  * Negotiation: the JSON text of VFU_VERSION.
+ *
+ * Source: QEMU's docs/interop/vfio-user.rst, "VFIO_USER_VERSION".
  */
 #ifndef VFU_VERSION_H
 #define VFU_VERSION_H

@@ -81,11 +81,14 @@ def test_tests_that_look_behind_the_door_of_the_software_rnic_are_counted(tmp_pa
         (tmp_path / name).unlink()
 
 
+SOURCE = '/**\n * @file\n * Source: "Section".\n */\n'
+
+
 def docs(tmp_path, files):
     """What `check.sh docs` finds in a house that is right but for these files; None takes one out."""
     with open(os.path.join(DEVTOOLS, "check.sh"), encoding="utf-8") as file:
         listed = re.search(r"^declare -A long_readmes=\((.*)\)$", file.read(), re.MULTILINE)[1]
-    house = {"README.md": "\u00e4" * 120 + "\n", "doc/verified.md": "\u00e4" * 120 + "\n", "lib/softrnic/softrnic.h": "",
+    house = {"README.md": "\u00e4" * 120 + "\n", "doc/verified.md": "\u00e4" * 120 + "\n", "lib/softrnic/softrnic.h": SOURCE,
              "lib/softrnic/README.md": "`softrnic.h`, `x.c`\n" + "\n" * 149, "lib/softrnic/x.c": "", "lib/softrnic/deep/x_private.h": ""}
     house |= {name: "\n" * int(most) for name, most in re.findall(r"\[([^]]*)\]=(\d+)", listed)}
     house = {name: text for name, text in (house | files).items() if text is not None}
@@ -104,6 +107,11 @@ def test_a_readme_is_short_and_names_the_files_of_its_folder(tmp_path):
     assert docs(tmp_path, {"lib/softrnic/README.md": "softrnic, xy, x_y\n"}) == [
         f"lib/softrnic/{name}: is not named in lib/softrnic/README.md" for name in ("deep/x_private.h", "x.c")]
     assert docs(tmp_path, {"lib/softrnic/README.md": None})[0].startswith("lib/softrnic/deep/x_private.h: is not named in ")
+
+
+def test_a_public_header_has_its_source(tmp_path):
+    assert docs(tmp_path, {"lib/softrnic/softrnic.h": ""}) == [
+        'lib/softrnic/softrnic.h: no "Source:", a specification by section']
 
 
 def test_the_first_pages_have_120_columns(tmp_path):
