@@ -331,51 +331,97 @@ register_message(uint8_t *memory)
 
 	assert_int_equal(rdmapmd_mr_reg(pair.pd, memory, MESSAGE,
 					RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE |
-						RDMAPMD_ACCESS_REMOTE_READ,
+						RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_MW_BIND,
 					&mr),
 			 0);
 	return mr;
 }
 
+/* A window of the receiver's, which SEND_WITH_INV invalidates. */
+static struct rdmapmd_mw *
+bind_window(const struct rdmapmd_mr *mr)
+{
+	struct rdmapmd_send_wr wr = { .wr_id = 3,
+				      .opcode = RDMAPMD_WR_BIND_MW,
+				      .send_flags = RDMAPMD_SEND_SIGNALED };
+	struct rdmapmd_mw *mw;
+
+	assert_int_equal(rdmapmd_mw_alloc(pair.pd, RDMAPMD_MW_TYPE_2, &mw), 0);
+	wr.wr.bind_mw.mw = mw;
+	wr.wr.bind_mw.mr = mr;
+	wr.wr.bind_mw.addr = mr->iova;
+	wr.wr.bind_mw.length = BLOCK;
+	wr.wr.bind_mw.rkey = rdmapmd_mw_next_rkey(mw);
+	wr.wr.bind_mw.access = RDMAPMD_ACCESS_REMOTE_READ;
+	rdma_post(pair.qp[1], &wr);
+	rdma_expect(pair.cq[1], 3, RDMAPMD_WC_BIND_MW);
+	return mw;
+}
+
+static const struct carried {
+	uint8_t opcode, done;
+	bool is_send, is_received;
+} carried[] = {
+	{ RDMAPMD_WR_SEND, RDMAPMD_WC_SEND, true, true },
+	{ RDMAPMD_WR_SEND_WITH_IMM, RDMAPMD_WC_SEND, true, true },
+	{ RDMAPMD_WR_SEND_WITH_INV, RDMAPMD_WC_SEND, true, true },
+	{ RDMAPMD_WR_RDMA_WRITE, RDMAPMD_WC_RDMA_WRITE, false, false },
+	{ RDMAPMD_WR_RDMA_WRITE_WITH_IMM, RDMAPMD_WC_RDMA_WRITE, false, true },
+	{ RDMAPMD_WR_RDMA_READ, RDMAPMD_WC_RDMA_READ, false, false },
+};
+
+/* The second end's receive has the whole message. */
+static void
+expect_message(const struct carried *how, const struct rdmapmd_mw *mw)
+{
+	const struct rdmapmd_wc wc = rdma_expect(
+		pair.cq[1], 2, how->is_send ? RDMAPMD_WC_RECV : RDMAPMD_WC_RECV_RDMA_WITH_IMM);
+
+	assert_int_equal(wc.byte_len, MESSAGE);
+	if (mw != NULL) {
+		assert_true(wc.wc_flags & RDMAPMD_WC_WITH_INV);
+		assert_int_equal(wc.invalidated_rkey, mw->rkey);
+	}
+}
+
 /* From one to the other, whoever asks for it. */
 static void
-carry_message(uint8_t opcode, const struct rdmapmd_mr *from, const struct rdmapmd_mr *to)
+carry_message(const struct carried *how, const struct rdmapmd_mr *from, const struct rdmapmd_mr *to)
 {
-	const bool read = opcode == RDMAPMD_WR_RDMA_READ, send = opcode == RDMAPMD_WR_SEND_WITH_IMM;
+	const bool read = how->opcode == RDMAPMD_WR_RDMA_READ;
 	const struct rdmapmd_mr *own = read ? to : from, *peer = read ? from : to;
 	struct rdmapmd_sge sge = { own->iova, MESSAGE, own->lkey };
 	const struct rdmapmd_sge receive = { to->iova, MESSAGE, to->lkey };
-	struct rdmapmd_send_wr wr = rdma_request(&pair, opcode, 1, &sge);
+	struct rdmapmd_send_wr wr = rdma_request(&pair, how->opcode, 1, &sge);
+	struct rdmapmd_mw *mw = how->opcode == RDMAPMD_WR_SEND_WITH_INV ? bind_window(to) : NULL;
+	struct rdmapmd_wc wc;
 
 	wr.wr.rdma.remote_addr = peer->iova;
 	wr.wr.rdma.rkey = peer->rkey;
-	fill_message(from->addr, opcode + 1);
+	if (mw != NULL)
+		wr.invalidate_rkey = mw->rkey;
+	fill_message(from->addr, how->opcode + 1);
 	fill_message(to->addr, 0);
-	if (!read)
-		rdma_post_recv(pair.qp[1], 2, &receive, send);
+	if (how->is_received)
+		rdma_post_recv(pair.qp[1], 2, &receive, how->is_send);
 	rdma_post(pair.qp[0], &wr);
-	if (read) {
-		assert_int_equal(rdma_expect(pair.cq[0], 1, RDMAPMD_WC_RDMA_READ).byte_len,
-				 MESSAGE);
-	} else {
-		rdma_expect(pair.cq[0], 1, send ? RDMAPMD_WC_SEND : RDMAPMD_WC_RDMA_WRITE);
-		assert_int_equal(rdma_expect(pair.cq[1], 2,
-					     send ? RDMAPMD_WC_RECV : RDMAPMD_WC_RECV_RDMA_WITH_IMM)
-					 .byte_len,
-				 MESSAGE);
-	}
+	wc = rdma_expect(pair.cq[0], 1, how->done);
+	if (read)
+		assert_int_equal(wc.byte_len, MESSAGE);
+	if (how->is_received)
+		expect_message(how, mw);
 	assert_memory_equal(to->addr, from->addr, BLOCK);
 	assert_memory_equal((uint8_t *)to->addr + LAST, (uint8_t *)from->addr + LAST, BLOCK);
 	sge.length++;
 	assert_int_equal(rdmapmd_post_send(pair.qp[0], &wr, 1), 0);
 	assert_int_equal(pair.qp[0]->post_send_error, -EINVAL);
+	if (mw != NULL)
+		assert_int_equal(rdmapmd_mw_free(mw), 0);
 }
 
 static void
 test_messages_of_2_to_the_30_bytes(void **unused)
 {
-	static const uint8_t opcodes[] = { RDMAPMD_WR_SEND_WITH_IMM, RDMAPMD_WR_RDMA_WRITE_WITH_IMM,
-					   RDMAPMD_WR_RDMA_READ };
 	uint8_t *memory[2] = { map_message(), map_message() };
 	struct rdmapmd_mr *from = register_message(memory[0]), *to = register_message(memory[1]);
 	struct rdmapmd_port_attr port;
@@ -384,8 +430,8 @@ test_messages_of_2_to_the_30_bytes(void **unused)
 	(void)unused;
 	assert_int_equal(rdmapmd_port_query(pair.context, 1, &port), 0);
 	assert_int_equal(port.max_msg_sz, MESSAGE);
-	for (i = 0; i < RTE_DIM(opcodes); i++)
-		carry_message(opcodes[i], from, to);
+	for (i = 0; i < RTE_DIM(carried); i++)
+		carry_message(&carried[i], from, to);
 	assert_int_equal(rdmapmd_mr_dereg(from), 0);
 	assert_int_equal(rdmapmd_mr_dereg(to), 0);
 	for (i = 0; i < RTE_DIM(memory); i++)
