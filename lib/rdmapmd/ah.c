@@ -120,8 +120,8 @@ is_good_ipv4(const uint8_t header[IPV4_BYTES])
 }
 
 /*
- * From whom, to whom, and what to answer with. Which header it is, the device says: in front of an IPv4 header anything may stand,
- * and an IPv6 one can end like an IPv4 one, as whoever chooses its addresses likes. False: it is none.
+ * Sender, receiver, and the path of an answer. The device tells which header it is: anything may stand in front of an IPv4 header,
+ * and a sender can choose IPv6 addresses that end like an IPv4 header. False: it is no header.
  */
 static bool
 read_header(const uint8_t bytes[RDMAPMD_GRH_BYTES], bool is_ipv4, struct rdmapmd_ah_attr *path,

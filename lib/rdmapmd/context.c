@@ -184,7 +184,7 @@ rdmapmd_context_device(const struct rdmapmd_context *context)
 
 /* ---- Close ---- */
 
-/* Called with device->use held, shared; nobody finds the context any more, so nobody finds an object through it. */
+/* Called with device->use held, shared; the context can no longer be found, nor an object through it. */
 static int
 context_close_objects(struct rdmapmd_context_object *context, struct rdmapmd_object_list *closed)
 {

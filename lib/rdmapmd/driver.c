@@ -156,7 +156,7 @@ rdmapmd_device_unregister(struct rdmapmd_device *device)
 {
 	if (device == NULL)
 		return;
-	/* First of all nobody opens it, or enters the driver, any more. */
+	/* First, from now on nobody can open it or enter the driver. */
 	pthread_rwlock_wrlock(&device->use);
 	device->gone = true;
 	device_orphan(device);

@@ -2,7 +2,7 @@
 
 /*
  * Registered memory and fork(). A child shares pages with its parent until one of them writes; the one that writes gets a
- * copy. If that is the parent, the device goes on with the page that the parent has no more. So registered pages are kept
+ * copy. If that is the parent, the device goes on with a page that the parent no longer has. So registered pages are kept
  * out of children, with madvise(). Regions may overlap: how many of them each range of addresses is in, stands in a step
  * function, an array of the places where it changes.
  */
@@ -76,7 +76,7 @@ steps_split(uintptr_t at)
 	return i;
 }
 
-/* Steps that are none any more go. */
+/* Remove steps between ranges that are now equal. */
 static void
 steps_merge(size_t from, size_t to)
 {

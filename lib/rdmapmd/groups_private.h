@@ -16,7 +16,7 @@ struct rdmapmd_groups {
 /* 0, also if it is in it; -ENOMEM; what the driver says. */
 int rdmapmd_groups_join(struct rdmapmd_groups *groups, const struct rdmapmd_driver_ops *ops,
 			struct rdmapmd_qp *qp, const union rdmapmd_gid *gid);
-/* -EINVAL it is not in it; what the driver says: it is not in it any more. */
+/* -EINVAL: it was not in the group. An error of the driver: it has left the group all the same. */
 int rdmapmd_groups_leave(struct rdmapmd_groups *groups, const struct rdmapmd_driver_ops *ops,
 			 struct rdmapmd_qp *qp, const union rdmapmd_gid *gid);
 /* All of them. The driver's first error. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The burst functions of objects that have none, or none any more: they take and find nothing. */
+/* The burst functions of objects that have none, or no longer have one: they take and find nothing. */
 
 #include <errno.h>
 

@@ -123,7 +123,7 @@ void rdmapmd_object_undepend(const struct rdmapmd_object_class *class, const voi
  * in its class.
  */
 int rdmapmd_object_destroy(const struct rdmapmd_object_class *class, const void *head);
-/* Destroy one that nobody can find any more: the driver's part, dependencies, memory. Under device->use, shared. */
+/* Destroy one that can no longer be found: the driver's part, dependencies, memory. Under device->use, shared. */
 int rdmapmd_object_finish(struct rdmapmd_object *object);
 /* Called with the device's lock held: from now on nobody finds it. -EBUSY. forced: events do not count. */
 int rdmapmd_object_remove(struct rdmapmd_object *object, bool forced);

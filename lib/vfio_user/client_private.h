@@ -11,7 +11,7 @@
 #include "client.h"
 #include "message.h"
 
-#define VFU_LEFT_MAX 4 /* requests whose answers nobody awaits any more */
+#define VFU_LEFT_MAX 4 /* requests whose answers nobody waits for */
 
 struct vfu_client {
 	struct vfu_client_conf conf;
@@ -25,7 +25,7 @@ struct vfu_client {
 	bool busy;	      /* it is a thread's turn, whose all below is */
 	int reason;	      /* why the connection is dead; 0: it lives */
 
-	pthread_cond_t freed; /* nobody's turn any more */
+	pthread_cond_t freed; /* it is nobody's turn now */
 	struct vfu_channel channel;
 	uint64_t deadline_ms; /* of the call under way */
 	atomic_ullong end_ms; /* ... and of all calls */

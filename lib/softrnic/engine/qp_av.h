@@ -6,7 +6,7 @@
 
 #include "softrnic/receive/qp.h"
 
-/* For whom the datagram of a request is; 0, or the syndrome of one that leads nowhere. */
+/* Where a request's datagram goes. 0, or the syndrome if it cannot go there. */
 uint8_t softrnic_qp_av_request(const struct softrnic *dev, const struct rnic_wqe_av *av,
 			       struct roce_request *req);
 /* The next packets of the queue pair go there. */

@@ -221,7 +221,7 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 	/* A look that has begun goes on, unless the map has changed. */
 	if (mkey->look.generation != dev->dma_generation)
 		softrnic_mkey_forget(dev, mkey);
-	/* The quick way does not ask for whom. */
+	/* The quick path does not check who asks. */
 	if (!mkey->free && mkey->qpn == RNIC_MKEY_ANY_QPN && mkey->mode == RNIC_MKEY_MTT &&
 	    mkey->length > 0 && mkey->translation_count > 0) {
 		softrnic_spend(dev, RESOLVE_WORK);

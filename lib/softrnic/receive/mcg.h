@@ -32,7 +32,7 @@ struct softrnic_mcg {
 const struct softrnic_mcg *softrnic_mcg_find(const struct softrnic *dev, const uint8_t gid[16]);
 /* Is a frame with these addresses for a group that somebody is in, by the MAC address that belongs to it? */
 bool softrnic_mcg_takes(const struct softrnic *dev, const struct rocev2_frame *head);
-/* It goes: it is in no group any more. */
+/* It is destroyed: remove it from all groups. */
 void softrnic_mcg_leave(struct softrnic *dev, struct softrnic_qp *qp);
 
 SOFTRNIC_CMD(attach_to_mcg);

@@ -31,7 +31,7 @@ _Static_assert(SOFTRNIC_FRAME_PIECES + SOFTRNIC_FRAME_SPARE <= ROCE_PKT_PIECES,
 _Static_assert(SOFTRNIC_ETH_HEAD_MAX == ROCEV2_HEAD_MAX,
 	       "what is kept of a frame is what is decoded of it");
 
-/* ---- For whom ---- */
+/* ---- Whose it is ---- */
 
 /* A frame with a tag of VLAN 0, which is only a priority, is one without. */
 static inline uint16_t

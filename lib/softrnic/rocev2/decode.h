@@ -24,7 +24,7 @@ enum rocev2_reason {
 
 /*
  * Does the frame carry RoCEv2: IPv4 without options, a whole datagram, or IPv6 without further headers, one VLAN tag at most,
- * UDP to port 4791, no address that is IPv4's (::ffff:)? For whom, its addresses say. Nothing else of it has been looked at.
+ * UDP to port 4791, no address that is IPv4's (::ffff:)? Its addresses tell whose it is. Nothing else of it has been looked at.
  *
  * @param head   its first min(bytes, ROCEV2_HEAD_MAX) bytes or more, in one piece
  * @param bytes  of the frame, without FCS

@@ -221,7 +221,7 @@ switch_close(struct softrnic *dev)
 	dev->wire_data = NULL;
 }
 
-/* As of a pair: there is somebody whom a frame could reach. */
+/* As on a pair: somebody is there to receive a frame. */
 static bool
 switch_is_up(const struct softrnic *dev)
 {

@@ -6,8 +6,8 @@
  * UAR pages and rings are plain memory.
  *
  * A function can be lost: its server dies, the card is pulled out. From then on `gone` is set, registers read all ones,
- * writes do nothing, map() and reset() return -ENOTCONN at once, and unmap() succeeds once nobody can reach the memory
- * any more.
+ * writes do nothing, map() and reset() return -ENOTCONN at once, and unmap() succeeds once the memory can no longer be
+ * reached.
  *
  * The control thread waits no longer for a function when it is to end (rnic_thread_patience_ms()): what it calls returns
  * -ECANCELED then, with the outcome unknown, and reads all ones; the function is not lost. While the device is closed all

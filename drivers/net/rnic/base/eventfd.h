@@ -7,7 +7,7 @@
 /* Errors are logged; *fd is -1 then. */
 int rnic_eventfd_open(const char *name, int *fd);
 void rnic_eventfd_signal(int fd);
-/* Not readable any more, until the next signal. */
+/* Make it unreadable until the next signal. */
 void rnic_eventfd_drain(int fd);
 
 #endif

@@ -318,7 +318,7 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 
 		if (!(rnic_cmd_entry_status(&entry->status_own) & RNIC_CMDQ_STATUS_OWN_HW))
 			return 0;
-		/* Nobody is there any more who could complete it. */
+		/* No thread is left that could complete it. */
 		if (atomic_load(&dev->access->gone)) {
 			outcome->dead = rnic_device_dead(dev);
 			return -ETIMEDOUT;

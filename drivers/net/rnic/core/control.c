@@ -227,7 +227,7 @@ rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq)
 	rnic_eq_trust(eq);
 	if (!rnic_eq_failed(dev, rnic_eq_number(eq)))
 		return false;
-	/* What it still holds; then nothing comes any more. */
+	/* What it still holds; nothing comes after that. */
 	rnic_eq_poll(dev, eq);
 	rc = rnic_eq_remake(dev, eq);
 	if (rc == 0)
@@ -308,7 +308,7 @@ health_timeout(struct rnic_control *control)
 	return (int)((control->next_check_us - now + 999) / 1000);
 }
 
-/* The same; sooner while threads sleep on queues whose events do not come any more. */
+/* The same; sooner while threads sleep on queues whose events no longer come. */
 static int
 next_look(struct rnic_control *control)
 {

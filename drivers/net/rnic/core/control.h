@@ -31,7 +31,7 @@ struct rnic_control_source {
 	bool (*mend)(struct rnic_dev *dev, bool all);
 	/* Events may have got lost: what they would have told is asked for. */
 	void (*ask)(struct rnic_dev *dev);
-	/* Are there queues whose events do not come any more? Then `look` is called every RNIC_DEAF_LOOK_MS. */
+	/* Are there queues whose events no longer come? Then `look` is called every RNIC_DEAF_LOOK_MS. */
 	bool (*is_deaf)(struct rnic_dev *dev);
 	void (*look)(struct rnic_dev *dev);
 };
@@ -67,9 +67,9 @@ void rnic_control_suspect(struct rnic_dev *dev);
 void rnic_control_wake(struct rnic_dev *dev);
 /* It is asked now, for all queues. */
 void rnic_control_look(struct rnic_dev *dev);
-/* From the control thread: is the queue made anew, since it took no more events? The device is lost if that cannot be. */
+/* From the control thread: replace the queue if it takes no more events. Was it? The device is lost if that fails. */
 bool rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq);
-/* Watch the device's health, or no more. */
+/* Watch the device's health, or stop watching. */
 void rnic_control_watch(struct rnic_dev *dev, bool on);
 
 #endif

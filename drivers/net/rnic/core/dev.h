@@ -166,7 +166,7 @@ struct rnic_dev {
 	/* Enough for an Ethernet header with one VLAN tag. */
 #define RNIC_INLINE_L2_BYTES 18
 	uint8_t min_inline_mode; /* of send WQEs, from the vport: 0 nothing, 1 the L2 header, ... */
-	atomic_bool dead;	 /* no command reaches it any more */
+	atomic_bool dead;	 /* commands no longer reach it */
 	struct rnic_lost_listener on_lost[RNIC_LOST_SLOTS];
 	struct rnic_event_listeners events;
 

@@ -44,7 +44,7 @@ void rnic_eq_owes(struct rnic_eq *eq, bool owes);
 /* Has it been under suspicion for silence_ms (base/tunables.h)? Then the device is asked. */
 bool rnic_eq_silent(const struct rnic_dev *dev, const struct rnic_eq *eq);
 /* It takes no more events, as the device says: it ran over, or could not be written to. */
-#define RNIC_DEAF_LOOK_MS 10 /* between two looks at queues whose events do not come any more */
+#define RNIC_DEAF_LOOK_MS 10 /* between two looks at queues whose events no longer come */
 bool rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);
 /*
  * In the place of one that failed another one, armed. By the thread that walks it. CQs that name the old one raise no event any

@@ -12,14 +12,14 @@ struct rnic_eqe;
 
 /*
  * A listener to all events of a device: called by the control thread in its walk, without a lock; no command may be executed
- * there. Returns whether the queue that the event is about is the listener's own. NULL: nobody listens any more. Filled
+ * there. Returns whether the queue that the event is about is the listener's own. NULL: nobody listens from now on. Filled
  * before the control thread starts and emptied after it has ended.
  */
 void rnic_on_event(struct rnic_dev *dev, bool (*fn)(void *arg, const struct rnic_eqe *eqe),
 		   void *arg);
 /*
  * The port has changed, as an event has told: called by the control thread after its walk, without a lock; commands may be
- * executed there. NULL: nobody is told any more, but a call that has begun is not waited for: rnic_dev_close() does.
+ * executed there. NULL: nobody is told from now on; a call that has begun is waited for by rnic_dev_close() alone.
  */
 void rnic_on_port_change(struct rnic_dev *dev, void (*fn)(void *arg), void *arg);
 

@@ -105,7 +105,7 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 		return;
 	/* The reset would clear it, or hide it. */
 	report_lost(dev, why);
-	/* The listeners take buffers back, so the device must not reach them any more. */
+	/* The listeners take buffers back, so the device must no longer reach them. */
 	rnic_dev_quiesce(dev);
 	tell_lost(dev);
 }

@@ -23,7 +23,7 @@ void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
  * before anything is given back that it may write to. Nothing to do for others.
  */
 void rnic_dev_quiesce(struct rnic_dev *dev);
-/* On the way back, where nobody else has the device any more: it does not do what it should, and is reset instead. */
+/* During close, when nobody else has the device: it does not do what it should, and is reset instead. */
 void rnic_dev_give_up(struct rnic_dev *dev, const char *why);
 /*
  * Fill a slot that is empty, or empty it (NULL). The listener is called without a lock, from whichever thread finds the

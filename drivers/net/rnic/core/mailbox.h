@@ -31,7 +31,7 @@ struct rnic_mailbox_pool {
 	struct rnic_mailbox_chunk *chunks;
 };
 
-/** Give the memory back; the device has no chain any more. */
+/** Give the memory back; the device no longer has the chain. */
 void rnic_mailbox_pool_free(struct rnic_dev *dev, struct rnic_mailbox_pool *pool);
 
 /** A chain of so many zeroed blocks, numbered and with the token; NULL for none. @return 0 or -errno. */

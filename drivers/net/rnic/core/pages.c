@@ -410,7 +410,7 @@ rnic_pages_destroy(struct rnic_dev *dev)
 	if (pages->held > 0)
 		RNIC_LOG(WARNING, dev, "%u pages were not given back: the reset took them",
 			 pages->held);
-	/* Unmapped before they are freed: the device cannot reach them any more. */
+	/* Unmapped before they are freed: the device can no longer reach them. */
 	while ((chunk = pages->chunks) != NULL) {
 		pages->chunks = chunk->next;
 		rnic_mem_free_apart(dev, &chunk->mem);

@@ -5,7 +5,7 @@
  * four registers of a page, the first two are handed out, so that 16 registers take 8 pages. The last four of them are
  * low-latency: first come, first served, each to one owner. The rest are shared, the least used first, under a lock of the
  * register. Dynamic registers have an owner as well: further pages are allocated for them on demand, and given back with
- * their last user. Where the device has no more, there is always one to share.
+ * their last user. Where the device has none left, there is always one to share.
  */
 
 #include <errno.h>
@@ -110,7 +110,7 @@ alloc_eq_page(struct rnic_dev *dev)
 	return -EIO;
 }
 
-/* Not reported: a device that has no more pages for dynamic registers is none that fails. */
+/* Not reported: a device with no pages left for dynamic registers has not failed. */
 static int
 try_alloc(struct rnic_dev *dev, uint32_t *number)
 {

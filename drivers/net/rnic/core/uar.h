@@ -23,7 +23,7 @@ rnic_bfreg_take(struct rnic_dev *dev, struct rnic_bfreg *domain, unsigned int ki
 {
 	return domain != NULL ? rnic_bfreg_share(dev, domain) : rnic_bfreg_alloc(dev, kinds);
 }
-/* What the device says to the end of a page that has no more users; else 0. NULL is allowed. */
+/* The device's answer when a page without users is freed; else 0. NULL is allowed. */
 int rnic_bfreg_free(struct rnic_dev *dev, struct rnic_bfreg *reg);
 
 #define RNIC_BF_DYNAMIC_REGS 1024 /* beside them, at most */

@@ -29,7 +29,7 @@
 
 /*
  * Empty the slots: of those of one mbuf a WQE, only the posted ones hold one; else the others are NULL. The device must
- * not know the WQEs any more.
+ * no longer know the WQEs.
  */
 static void
 rxq_drop_mbufs(struct rnic_rxq *rxq, uint16_t producer)

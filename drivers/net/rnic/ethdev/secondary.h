@@ -10,7 +10,7 @@ struct rte_eth_dev;
 
 /* What a secondary process may do. */
 extern const struct eth_dev_ops rnic_secondary_ops;
-/* In the primary process: from now on secondary ones may ask about the port, or not any more. */
+/* In the primary process: secondary ones may ask about the port from now on, or may no longer. */
 void rnic_secondary_offer(struct rte_eth_dev *eth_dev);
 void rnic_secondary_withdraw(struct rte_eth_dev *eth_dev);
 /* While a port that is offered has no device, they are told that there is no such port. Waits for an answer under way. */

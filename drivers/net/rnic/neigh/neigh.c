@@ -182,7 +182,7 @@ frame_hear(void *arg, const uint8_t *frame, uint32_t bytes)
 		hearing->news |= rnic_neigh_table_hear(neigh->table, &message, rnic_now_us());
 }
 
-/* All that has come, and that is due. Returns what is to be told when the lock is not held any more. */
+/* Handle all that has come and all that is due. Returns what to tell once the lock is released. */
 static unsigned int
 neigh_serve(struct rnic_neigh *neigh)
 {
@@ -551,7 +551,7 @@ group_mac(const uint8_t gid[16], uint8_t mac[6])
 	return true;
 }
 
-/* Who is asked for whom. */
+/* An address to resolve, and our address that asks for it. */
 struct wanted {
 	const uint8_t *gid, *own; /* own: zeros: any of the port's */
 	uint16_t vlan;

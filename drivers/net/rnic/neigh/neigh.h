@@ -28,12 +28,12 @@ struct rnic_neigh_above {
 /* Bring-up, before the first address. `addresses`: at most. */
 int rnic_neigh_setup(struct rnic_dev *dev, uint32_t addresses,
 		     const struct rnic_neigh_above *above);
-/* With all that was made meanwhile; nobody waits any more. Executes commands. */
+/* Ends it with all that was made meanwhile; no thread waits by then. Executes commands. */
 void rnic_neigh_down(struct rnic_dev *dev);
 /* The control thread has ended, which serves it. */
 void rnic_neigh_free(struct rnic_dev *dev);
 
-/* An address in a VLAN, 0: in none, is the port's, or not any more. `lazy`: it can wait for others. Executes commands. */
+/* An address in a VLAN, 0: in none, is the port's from now on, or no longer. `lazy`: it can wait for others. Executes commands. */
 void rnic_neigh_add(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan, bool lazy);
 void rnic_neigh_del(struct rnic_dev *dev, const uint8_t gid[16], uint16_t vlan);
 /* The port has another MAC. */
@@ -50,7 +50,7 @@ int rnic_neigh_resolve(struct rnic_dev *dev, const uint8_t gid[16], const uint8_
 
 /* From the control thread: is the completion queue this one's? Then it is served. */
 bool rnic_neigh_on_completion(struct rnic_dev *dev, uint32_t cqn);
-/* There is no link, or no device, any more: who waits is told. Any thread; executes no command. */
+/* Link or device are lost: threads that wait are told. Any thread; executes no command. */
 void rnic_neigh_lost_link(struct rnic_dev *dev);
 
 #endif

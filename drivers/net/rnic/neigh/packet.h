@@ -40,7 +40,7 @@ struct rnic_neigh_message {
 	bool has_mac;	/* and its MAC */
 	uint8_t gid[16];
 	uint8_t mac[6];
-	uint8_t target[16]; /* asks: for whom */
+	uint8_t target[16]; /* asks: the address asked for */
 	uint16_t vlan;
 };
 /* The VLAN that a frame is in. */

@@ -36,9 +36,9 @@ struct rnic_neigh_ask {
 	bool alone;    /* only that MAC is asked */
 };
 
-/* Whom a change concerns. */
+/* Who must learn of a change. */
 enum rnic_neigh_news {
-	RNIC_NEIGH_WAITERS = 1, /* an entry is not ASKED any more */
+	RNIC_NEIGH_WAITERS = 1, /* an entry is no longer ASKED */
 	RNIC_NEIGH_EVENT = 2,	/* ... of which an event is to tell */
 };
 
@@ -47,7 +47,7 @@ struct rnic_neigh_table *rnic_neigh_table_new(void);
 void rnic_neigh_table_free(struct rnic_neigh_table *table);
 /*
  * The MAC of an address in a VLAN, 0: in none. -EINPROGRESS: asked; -EHOSTUNREACH: nobody answered; -ENOSPC: all entries are ASKED. *asks: the request
- * in `ask`, which `own` sends, is to be sent. tell: an event is to tell when it is not ASKED any more.
+ * in `ask`, which `own` sends, is to be sent. tell: an event tells when it is no longer ASKED.
  */
 int rnic_neigh_table_find(struct rnic_neigh_table *table, const uint8_t gid[16], uint16_t vlan,
 			  const uint8_t own[16], uint64_t now_us, bool tell, uint8_t mac[6],

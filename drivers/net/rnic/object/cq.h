@@ -32,7 +32,7 @@ struct rnic_cq {
 int rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
 		   struct rnic_cq *cq);
 int rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq);
-/* It holds nothing any more that a later poll could take for its own. */
+/* Remove whatever a later poll could take for its own. */
 void rnic_cq_drop(struct rnic_cq *cq);
 /* Nobody polls meanwhile; entries that wait stay. -EINVAL: there are more than would fit. */
 int rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size);

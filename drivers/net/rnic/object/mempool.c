@@ -31,7 +31,7 @@ struct pool {
 	struct rnic_mkey_region *regions;
 	uint32_t users; /* register calls; 0: the data path met it by itself */
 	bool failed;	/* the data path need not try again */
-	bool lacks;	/* maybe: memory that the application had mapped, and has no more */
+	bool lacks;	/* maybe: memory that the application had mapped, and has unmapped */
 };
 
 struct address_table {

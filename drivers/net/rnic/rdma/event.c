@@ -271,7 +271,7 @@ tell_of_srq(struct rnic_rdma *rdma, const struct asked *asked, struct rnic_rmpc 
 {
 	if (rnic_rmpc_get(rmpc, RNIC_RMPC_STATE) == RNIC_WQ_STATE_ERR)
 		device_tell(rdma, RDMAPMD_EVENT_SRQ_ERR, asked->number);
-	/* A limit that was reached is none any more. */
+	/* A limit that was reached is no longer set. */
 	else if (asked->armed && rnic_wq_get(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM) == 0)
 		device_tell(rdma, RDMAPMD_EVENT_SRQ_LIMIT_REACHED, asked->number);
 }

@@ -24,7 +24,7 @@ void rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type);
 /* Events may have got lost: the link, and the states of queue pairs and CQs, are asked for and told. */
 void rnic_rdma_ask(struct rnic_dev *dev);
 /*
- * A queue of completion events is another one now. CQs that name the old one raise no event any more, and no command moves
+ * A queue of completion events was replaced. CQs that name the old one raise no events, and no command moves
  * them that every device has: as long as there are such, they are looked at this often, and their events raised here.
  */
 void rnic_rdma_find_deaf(struct rnic_dev *dev);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * CQs of a device that is lost. It completes nothing any more, so the driver does: every request that was posted comes
+ * CQs of a device that is lost. It no longer completes anything, so the driver does: every request that was posted comes
  * back, flushed, in order. What the device may still write is not looked at again, since a request that was flushed gives
  * its WQE to the next one.
  */

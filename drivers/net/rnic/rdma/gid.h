@@ -23,7 +23,7 @@ int rnic_gid_add_vlan(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint16
 		      uint32_t *index);
 /* -ENODATA it is empty, -EPERM the port's own, -EBUSY paths begin there. Threads: any. */
 int rnic_gid_del(struct rnic_dev *dev, uint32_t index);
-/* A path begins there, and no more. -EINVAL: there is no address. */
+/* A path begins at the address, or no longer does. -EINVAL: there is no address. */
 int rnic_gid_hold(struct rnic_dev *dev, uint32_t index);
 void rnic_gid_drop(struct rnic_dev *dev, uint32_t index);
 /* The MAC of an address: of the port's own, or by rnic_neigh_resolve(), whose errors it has. */

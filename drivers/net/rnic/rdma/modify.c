@@ -349,7 +349,7 @@ qp_to_reset(struct rnic_rdma_qp *qp)
 	return 0;
 }
 
-/* A lost device does nothing with it any more: polls flush its requests. */
+/* A lost device no longer works on it: polls flush its requests. */
 static int
 qp_to_error(struct rnic_rdma_qp *qp)
 {

@@ -13,7 +13,7 @@ struct rnic_rdma_qp;
 int rnic_rdma_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
 			unsigned int mask, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to);
 int rnic_rdma_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr);
-/* To RESET: nothing is posted or completed any more, whatever the device answers. Nobody posts meanwhile. */
+/* To RESET: afterwards nothing is posted or completes, whatever the device answers. Nobody posts meanwhile. */
 int rnic_rdma_qp_reset(struct rnic_rdma_qp *qp);
 
 #endif

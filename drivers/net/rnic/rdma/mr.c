@@ -85,7 +85,7 @@ rnic_rdma_mr_rereg(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr)
 		return rc;
 	rc = rnic_mkey_destroy(dev, mr->lkey);
 	if (rc != 0)
-		/* The device keeps a key of memory that it cannot reach any more: unmapped all the same. */
+		/* The device keeps a key of memory that it can no longer reach: unmapped all the same. */
 		RNIC_LOG(WARNING, dev, "cannot destroy memory key 0x%x: error %d", mr->lkey, -rc);
 	mr->lkey = mr->rkey = key;
 	return 0;

@@ -400,7 +400,7 @@ poll_arrival(struct rnic_rdma_cq *cq, uint64_t word, uint64_t behind, const stru
 		       : poll_slow(cq, cqe, wc);
 }
 
-/* Nothing comes from the device any more. From now on this is what polls do. */
+/* The device writes nothing from now on, and polls do this. */
 static uint16_t __rte_noinline
 poll_lost(struct rnic_rdma_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
 {

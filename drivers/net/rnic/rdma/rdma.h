@@ -100,7 +100,7 @@ struct rnic_rdma_cq {
 	/* Its number with the kind of entry that its requests have, and the first kind that arrivals have: poll.c. */
 	uint64_t last_sends, last_receives;
 	struct rnic_rdma_qps *_Atomic qps;
-	const atomic_bool *lost; /* the device is, and writes to no buffer any more */
+	const atomic_bool *lost; /* the device is lost, and no longer writes to buffers */
 	/* Entries of no queue pair of ours, or of no request that was posted. */
 	uint64_t unmatched;
 	_Atomic uint8_t polling, stopped; /* a poll looks at queue pairs; none may */
@@ -179,7 +179,7 @@ struct rnic_rdma_receive {
 	uint32_t head; /* atomic */
 	uint32_t tail; /* atomic: who polls writes it */
 	uint32_t max_post, max_gs;
-	/* atomic: the length of the shortest request so far. What is said of no more bytes than that needs no look at one. */
+	/* atomic: the length of the shortest request so far. Completions of no more bytes than that need no look at a request. */
 	uint32_t least;
 	_Atomic uint8_t open;
 };

@@ -130,7 +130,7 @@ table_exchange(struct rnic_dev *dev)
 
 	if (rc != 0)
 		return rc;
-	/* No frame comes by there any more: what cannot be tidied up is said in the log. */
+	/* No frame reaches it from now on: what cannot be removed is logged. */
 	(void)table_unmake(dev, &dev->neigh_rules.table);
 	dev->neigh_rules.table = next;
 	return 0;

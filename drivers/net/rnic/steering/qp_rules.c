@@ -287,7 +287,7 @@ rules_exchange(struct rnic_dev *dev)
 
 	if (rc != 0)
 		return rc;
-	/* No frame comes by there any more: what cannot be tidied up is said in the log. */
+	/* No frame reaches it from now on: what cannot be removed is logged. */
 	(void)rules_unmake(dev, &dev->qp_steering.table);
 	dev->qp_steering.table = next;
 	return 0;
@@ -592,7 +592,7 @@ rnic_qp_steering_del(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_i
 		rc = -ENOENT;
 	else
 		rc = delete_entry(dev, &dev->qp_steering.table, (*link)->index);
-	/* From here on no frame comes any more: what cannot be tidied up is said in the log. */
+	/* No frame comes from here on: what cannot be removed is logged. */
 	if (rc == 0) {
 		rule_forget(dev, link);
 		rules_tidy(dev);

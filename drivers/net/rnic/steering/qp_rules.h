@@ -9,7 +9,7 @@
 struct rnic_dev;
 
 /*
- * The ethdev has a table, or another one, which frames of no queue pair go on to; or it has none any more. -ENOTSUP: the card
+ * The ethdev has a table, or another one, to which frames of no queue pair go on; or it no longer has one. -ENOTSUP: the card
  * does not move its root, and the table is the one before.
  */
 int rnic_qp_steering_port_up(struct rnic_dev *dev, uint32_t table);

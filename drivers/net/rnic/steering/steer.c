@@ -402,7 +402,7 @@ want_vlans(struct rnic_dev *dev, struct rnic_steering *steering, const uint64_t 
 	return first_rc;
 }
 
-/* Nothing leads there any more. What there is of it. */
+/* Nothing leads there now. Destroys as much of it as there is. */
 static int
 vlans_down(struct rnic_dev *dev, struct rnic_steering *steering)
 {
