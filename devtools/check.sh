@@ -28,9 +28,9 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   features   each feature that the driver claims has a mutant, and that is dead
   pages      each key and each command of telemetry stands in its manual page
   foreign    who has had each command of the software RNIC executed stands in doc/design/
-  docs       public headers say of each parameter and member what it is, and of each call threads and results
-             (devtools/docstrings.py), and by section where it is from; a folder's README.md has at most 150 lines and names each file; README.md and
-             doc/verified.md have at most 120 columns
+  docs       public headers say of each parameter and member what it is, of each call threads and results
+             (devtools/docstrings.py), and by section where they are from; a folder's README.md has at most 150 lines and
+             names each file; README.md and doc/verified.md have at most 120 columns
   size       files of more than 800 lines, functions of more than 60
   build      warnings are errors, with gcc and with clang, with and without the software RNIC; without, the tests that are
              left pass
@@ -222,8 +222,8 @@ may_not()
 
 # Folders of tests, and how many of their files include more of the software RNIC than its door. test/device tests its floors one
 # by one (transport, steering, keys, wires) and is their only user beside the device; test/fuzz gives them to the fuzzer by themselves;
-# test/driver executes commands without a mailbox; test/wire writes down what goes between two devices; test/vfu has its random numbers
-# from there. Every other test has softrnic.h. A number that is to go up needs a reason.
+# test/driver executes commands without a mailbox; test/wire writes down what goes between two devices; test/vfu has its
+# random numbers from there. Every other test has softrnic.h. A number that is to go up needs a reason.
 declare -A behind_the_door=([test/device]=63 [test/driver]=1 [test/fuzz]=13 [test/vfu]=1 [test/wire]=1)
 
 tests_behind_the_door()
@@ -499,7 +499,8 @@ headers_have_sources()
 	local f
 
 	for f in "$@"; do
-		[ "$f" = lib/vfio_user/log.h ] || grep -q '^ \* Source: ' "$f" || found "$f: no \"Source:\", a specification by section"
+		[ "$f" = lib/vfio_user/log.h ] || grep -q '^ \* Source: ' "$f" ||
+			found "$f: no \"Source:\", a specification by section"
 	done
 }
 

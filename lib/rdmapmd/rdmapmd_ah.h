@@ -5,8 +5,8 @@
  * Paths: where packets go. A connected queue pair has one, as an attribute. Each datagram names its own: an address handle,
  * which is made once, and used by any number of requests of the queue pairs of its protection domain.
  *
- * Source: IBTA vol. 1, chapter 11, "Create Address Handle", "Destroy Address Handle"; annex A17 (RoCEv2) for the headers of packets. PRM:
- * "Datagram Segment".
+ * Source: IBTA vol. 1, chapter 11, "Create Address Handle", "Destroy Address Handle"; annex A17 (RoCEv2) for the headers of
+ * packets. PRM: "Datagram Segment".
  */
 #ifndef RDMAPMD_AH_H
 #define RDMAPMD_AH_H

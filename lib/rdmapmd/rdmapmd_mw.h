@@ -22,8 +22,8 @@
  * completes with RDMAPMD_WC_MW_BIND_ERR, and its queue pair is in ERR. A window whose bind failed, or was flushed, has no
  * known key: free it.
  *
- * Source: IBTA vol. 1, chapter 10, "Memory Windows", and chapter 11, "Allocate Memory Window", "Bind Memory Window", "Deallocate Memory
- * Window", "Post Send Request". PRM: "UMR", "Memory Key Context".
+ * Source: IBTA vol. 1, chapter 10, "Memory Windows", and chapter 11, "Allocate Memory Window", "Bind Memory Window",
+ * "Deallocate Memory Window", "Post Send Request". PRM: "UMR", "Memory Key Context".
  */
 #ifndef RDMAPMD_MW_H
 #define RDMAPMD_MW_H

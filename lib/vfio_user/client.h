@@ -4,7 +4,8 @@
  * @file
  * The client: a driver uses it to reach a device that another process serves on a socket.
  *
- * Source: QEMU's docs/interop/vfio-user.rst, "Client/server interactions", "Protocol Specification", and a section for each command.
+ * Source: QEMU's docs/interop/vfio-user.rst, "Client/server interactions", "Protocol Specification", and a section for each
+ * command.
  *
  * Threads: any, at any time (but vfu_client_close() must be the last call). Calls are serialised, each from its request to the
  * answer.

@@ -4,7 +4,8 @@
  * @file
  * The server: one device on one socket for one client at a time.
  *
- * Source: QEMU's docs/interop/vfio-user.rst, "Client/server interactions", "Protocol Specification", and a section for each command.
+ * Source: QEMU's docs/interop/vfio-user.rst, "Client/server interactions", "Protocol Specification", and a section for each
+ * command.
  *
  * The host describes the device (struct vfu_server_conf), implements the callbacks of struct vfu_server_ops, and calls
  * vfu_server_process() whenever vfu_server_fd() is readable. The server keeps the table of the client's memory, maps the

@@ -89,7 +89,8 @@ def docs(tmp_path, files):
     with open(os.path.join(DEVTOOLS, "check.sh"), encoding="utf-8") as file:
         listed = re.search(r"^declare -A long_readmes=\((.*)\)$", file.read(), re.MULTILINE)[1]
     house = {"README.md": "\u00e4" * 120 + "\n", "doc/verified.md": "\u00e4" * 120 + "\n", "lib/softrnic/softrnic.h": SOURCE,
-             "lib/softrnic/README.md": "`softrnic.h`, `x.c`\n" + "\n" * 149, "lib/softrnic/x.c": "", "lib/softrnic/deep/x_private.h": ""}
+             "lib/softrnic/README.md": "`softrnic.h`, `x.c`\n" + "\n" * 149, "lib/softrnic/x.c": "",
+             "lib/softrnic/deep/x_private.h": ""}
     house |= {name: "\n" * int(most) for name, most in re.findall(r"\[([^]]*)\]=(\d+)", listed)}
     house = {name: text for name, text in (house | files).items() if text is not None}
     code, said = look(tmp_path, "docs", house)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Datagrams: one packet each, to the queue pair that its request names. Before the payload the receive WQE takes the headers that it came with;
- * they are the first bytes of what the owner hands over as payload.
+ * Datagrams: one packet each, to the queue pair that its request names. Before the payload the receive WQE takes the headers
+ * that it came with; they are the first bytes of what the owner hands over as payload.
  */
 #include "softrnic/roce/machine_private.h"
 
