@@ -535,6 +535,7 @@ readmes_name_files()
 		while [ ! -f "$folder/README.md" ] && [ "$folder" != "${folder%/*}" ]; do
 			folder=${folder%/*}
 		done
+		[ -f "$folder/README.md" ] || folder=${f%/*}
 		[ -n "${texts[$folder]:-}" ] || texts[$folder]=" $(cat "$folder/README.md" 2>/dev/null || true) "
 		name=${f##*/}
 		name=${name%.[ch]}

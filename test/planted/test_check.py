@@ -81,50 +81,37 @@ def test_tests_that_look_behind_the_door_of_the_software_rnic_are_counted(tmp_pa
         (tmp_path / name).unlink()
 
 
-SOURCE = '/**\n * @file\n * Source: "Section".\n */\n'
-
-
-def docs(tmp_path, files):
-    """What `check.sh docs` finds in a house that is right but for these files; None takes one out."""
+def test_what_documents_say_of_the_house(tmp_path):
+    """READMEs are short and name the files of their folder, public headers have a source, the first pages are narrow."""
     with open(os.path.join(DEVTOOLS, "check.sh"), encoding="utf-8") as file:
         listed = re.search(r"^declare -A long_readmes=\((.*)\)$", file.read(), re.MULTILINE)[1]
-    house = {"README.md": "\u00e4" * 120 + "\n", "doc/verified.md": "\u00e4" * 120 + "\n", "lib/softrnic/softrnic.h": SOURCE,
+    house = {"README.md": "\u00e4" * 120 + "\n", "doc/verified.md": "\u00e4" * 120 + "\n",
+             "lib/softrnic/softrnic.h": '/**\n * @file\n * Source: "Section".\n */\n',
              "lib/softrnic/README.md": "`softrnic.h`, `x.c`\n" + "\n" * 149, "lib/softrnic/x.c": "",
              "lib/softrnic/deep/x_private.h": ""}
     house |= {name: "\n" * int(most) for name, most in re.findall(r"\[([^]]*)\]=(\d+)", listed)}
-    house = {name: text for name, text in (house | files).items() if text is not None}
-    code, said = look(tmp_path, "docs", house)
-    found = [line.strip() for line in said.splitlines() if line.startswith("  ") and not line.endswith("not said")]
-    assert code == (1 if found else 0)
-    shutil.rmtree(tmp_path / "lib")
-    return found
-
-
-def test_a_readme_is_short_and_names_the_files_of_its_folder(tmp_path):
-    assert not docs(tmp_path, {})
-    assert docs(tmp_path, {"lib/softrnic/README.md": "softrnic x\n" + "\n" * 150}) == [
-        "lib/softrnic/README.md: 151 lines, and 150 are allowed: move depth to doc/"]
-    assert docs(tmp_path, {"lib/softrnic/deep/y.h": ""}) == ["lib/softrnic/deep/y.h: is not named in lib/softrnic/README.md"]
-    assert docs(tmp_path, {"lib/softrnic/README.md": "softrnic, xy, x_y\n"}) == [
-        f"lib/softrnic/{name}: is not named in lib/softrnic/README.md" for name in ("deep/x_private.h", "x.c")]
-    assert docs(tmp_path, {"lib/softrnic/README.md": None})[0].startswith("lib/softrnic/deep/x_private.h: is not named in ")
-
-
-def test_a_public_header_has_its_source(tmp_path):
-    assert docs(tmp_path, {"lib/softrnic/softrnic.h": ""}) == [
-        'lib/softrnic/softrnic.h: no "Source:", a specification by section']
-
-
-def test_the_first_pages_have_120_columns(tmp_path):
-    for name in ("README.md", "doc/verified.md"):
-        assert docs(tmp_path, {name: "\n" + "\u00e4" * 121 + "\n"}) == [f"{name}:2: 121 columns, and 120 are allowed"]
+    code, _ = look(tmp_path, "docs", house)
+    assert code == 0
+    code, said = look(tmp_path, "docs", house | {
+        "README.md": "\n" + "\u00e4" * 121 + "\n", "doc/verified.md": "\u00e4" * 121 + "\n", "lib/softrnic/softrnic.h": "",
+        "lib/softrnic/README.md": "softrnic, xy, x_y\n" + "\n" * 150, "lib/prm/cq.h": "", "app/none/main.c": ""})
+    assert code == 1
+    assert sorted(line for line in said.splitlines() if line.startswith("  ") and not line.endswith("not said")) == [
+        "  README.md:2: 121 columns, and 120 are allowed",
+        "  app/none/main.c: is not named in app/none/README.md",
+        "  doc/verified.md:1: 121 columns, and 120 are allowed",
+        "  lib/prm/cq.h: is not named in lib/prm/README.md",
+        "  lib/softrnic/README.md: 151 lines, and 150 are allowed: move depth to doc/",
+        "  lib/softrnic/deep/x_private.h: is not named in lib/softrnic/README.md",
+        '  lib/softrnic/softrnic.h: no "Source:", a specification by section',
+        "  lib/softrnic/x.c: is not named in lib/softrnic/README.md"]
 
 
 def test_a_static_function_has_two_words(tmp_path):
     code, _ = look(tmp_path, "tokens", {"lib/prm/x.c": "static int\nx_find(void)\n{\n}\nint\nfind(void)\n{\n}\n"})
     assert code == 0
-    for name in ("lib/prm/x.c", "drivers/net/rnic/x.h"):
-        code, said = look(tmp_path, "tokens", {name: "\nstatic inline int\nfind16(void)\n{\n}\n"})
-        assert code == 1
+    names = ("lib/prm/x.c", "drivers/net/rnic/x.h")
+    code, said = look(tmp_path, "tokens", {name: "\nstatic inline int\nfind16(void)\n{\n}\n" for name in names})
+    assert code == 1
+    for name in names:
         assert f"  {name}:3: find16(void): a static function of one word: object and verb\n" in said
-        (tmp_path / name).unlink()
