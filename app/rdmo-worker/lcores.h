@@ -25,7 +25,7 @@ uint32_t lcores_count(void);
 /** Have them poll the workers of the devices. @return 0; -errno, which is said. */
 int lcores_start(const struct devices *devices);
 
-/** They poll no more when it returns. */
+/** They have stopped polling when it returns. */
 void lcores_stop(void);
 
 #endif

@@ -7,7 +7,7 @@
  *
  * A guard keeps the list of the regions that one client has mapped. The handler of SIGBUS finds the mapping of the
  * faulting address in it, and puts zeroed memory of our own over a piece of it, so that the access that faulted, wherever in
- * the device it was, goes on and ends; the device finds no more of that client's memory, and then the loop disconnects the
+ * the device it was, goes on and ends; the device finds none of that client's memory, and then the loop disconnects the
  * client (guard_fault()). What was read in between is zeros, as good as anything else that a client could have put there;
  * what was written is lost.
  *

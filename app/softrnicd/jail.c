@@ -138,7 +138,7 @@ static const struct jail_call jail_eal_calls[] = {
 
 /*
  * Only with an ethdev of that driver: what its bursts and its link are made of. net_af_packet waits for a full ring by
- * poll(), which is not permitted: so that it returns, and nobody's device has to wait.
+ * poll(), which is not permitted: so that it returns, and no device has to wait.
  */
 static const struct jail_driver {
 	const char *name;

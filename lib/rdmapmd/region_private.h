@@ -13,7 +13,7 @@ struct rdmapmd_mr_object {
 	uintptr_t kept_start, kept_end; /* kept out of forked children */
 };
 
-/* Of one that is nobody's object: it is made and freed, and never found. */
+/* Of a region that is no application's object: it is created and freed, and never looked up. */
 extern const struct rdmapmd_object_class rdmapmd_region_class;
 
 int rdmapmd_region_check(const struct rdmapmd_context_object *context,

@@ -342,7 +342,8 @@ vfu_client_connect(struct vfu_client *client, const char *path)
 
 /*
  * A path says where, not who: in a folder such as /tmp the first comer has the name. The kernel says whose server
- * called listen(). Users that have no number here, those outside of our user namespace, share one: that is nobody's.
+ * called listen(). Users outside of our user namespace have no number here:
+ * they share one, which identifies none of them.
  */
 static int
 vfu_client_judge(struct vfu_client *client, const char *path)

@@ -352,7 +352,7 @@ vfu_dma_file_came(struct vfu_dma_table *table)
 	if (rc != 0)
 		vfu_dma_table_give_up(table);
 	table->coming = NULL;
-	/* What a page that is not to be had raises, and a kernel that knows no such advice says. */
+	/* Of a page that cannot be allocated, and of a kernel without this advice. */
 	return rc == -EFAULT || rc == -EINVAL ? -ENOMEM : rc;
 }
 

@@ -394,7 +394,7 @@ vfu_server_turn_away(struct vfu_server *server)
 	deaf = fd < 0 && errno != EAGAIN;
 	if (fd >= 0)
 		vfu_close_socket(server->close_thread, fd);
-	/* A duplicate can be had in any sandbox, a new file cannot. */
+	/* Any sandbox allows a duplicate, but not a new file. */
 	server->spare_fd = fcntl(server->epoll_fd, F_DUPFD_CLOEXEC, 0);
 	if (deaf)
 		vfu_server_do_not_listen(server, true);

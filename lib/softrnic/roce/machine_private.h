@@ -9,7 +9,7 @@
 /* qp.c: to ERR. A receive WQE in use is flushed, the rest by roce_qp_poll(). */
 void roce_qp_error(struct roce_qp *qp);
 void roce_recv_done(struct roce_qp *qp, uint8_t syndrome);
-/* The receive WQE in use, if there is one, has no message: the next one's, or of whoever else has it, too. */
+/* The receive WQE in use, if there is one, got no message: give it back, to the next message of this QP or of the pool. */
 void roce_recv_undone(struct roce_qp *qp);
 
 /* Posted requests are flushed, at most qp->budget of them: how many. */

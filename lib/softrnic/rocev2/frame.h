@@ -65,7 +65,7 @@ struct rocev2_frame {
 	bool fecn, becn;
 	/* IP's header as it came, while the frame that was decoded is there; NULL: of a packet that has not been bytes */
 	const uint8_t *ip;
-	/* sent: ROCEV2_PREFIXES of them, all zeros when one of the fields above has changed; NULL: each is made anew */
+	/* sent: ROCEV2_PREFIXES of them, all zeros when one of the fields above has changed; NULL: each is built again */
 	struct rocev2_prefix *prefixes;
 	/* received: the ICRC's sum up to the end of what packets share */
 	uint32_t shared_crc;

@@ -6,7 +6,7 @@
 
 #include "softrnic/wire/held.h"
 
-/* As conf's rules; NULL: none. Out: up to SOFTRNIC_RULES_MAX of them. How many; -EINVAL: it is no such text. */
+/* As conf's rules; NULL: none. Out: up to SOFTRNIC_RULES_MAX of them. How many; -EINVAL: the text is no list of rules. */
 int softrnic_rules_parse(const char *text, struct softrnic_rule *rules);
 /* The rule that a packet meets, if any; all of them count it. */
 const struct softrnic_rule *softrnic_rules_meet(struct softrnic_faults *faults,

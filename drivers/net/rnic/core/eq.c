@@ -30,7 +30,7 @@ struct rnic_eq {
 	uint8_t log_size;
 	uint8_t vector;
 	uint64_t events;	  /* that come here by nature */
-	_Atomic uint32_t eqn;	  /* another one when the queue is made anew */
+	_Atomic uint32_t eqn;	  /* changes when the queue is replaced */
 	atomic_ullong suspect_us; /* since when an event of it is awaited; 0: none is */
 	uint32_t seen;		  /* consumer, when the control thread looked last */
 	/* Queues that took no more events, and that CQs still name: they go with this one. */

@@ -203,7 +203,7 @@ note_deaf(struct rnic_dev *dev, uint16_t queue, uint32_t eqn)
 			queue, RNIC_DEAF_LOOK_MS);
 }
 
-/* The device is asked for those that are silent, or for all. None of them is made anew: nothing else was missed. */
+/* The device is asked for those that are silent, or for all. None of them is replaced: nothing else was missed. */
 static bool
 look_for_deaf(struct rnic_dev *dev, bool all)
 {

@@ -249,7 +249,7 @@ entry_hear(struct rnic_neigh_table *table, struct entry *entry,
 	if (same || !message->override)
 		return;
 	memcpy(entry->mac, message->mac, sizeof(entry->mac));
-	/* Whoever says so unasked: the next look-up asks it. */
+	/* It was not asked: the next look-up asks it. */
 	entry_become(table, entry, STATE_KNOWN,
 		     message->answers && message->solicited ? now_us
 							    : now_us - RNIC_NEIGH_KNOWN_US);

@@ -53,7 +53,7 @@ struct rnic_mkey_cache {
 	struct rnic_dev *dev;
 };
 void rnic_mkey_cache_init(struct rnic_dev *dev, struct rnic_mkey_cache *cache);
-/* False: no key covers the address, and none can be had (counted by the caller as an error). */
+/* False: no key covers the address, and none can be made (the caller counts an error). */
 bool rnic_mkey_lookup_slow(struct rnic_mkey_cache *cache, const struct rte_mbuf *mbuf,
 			   uintptr_t address, struct rnic_be32 *lkey);
 static inline bool

@@ -131,7 +131,7 @@ vectors_suspect(struct rnic_dev *dev)
 	rnic_eq_suspect(dev->rdma->event_eq);
 }
 
-/* Those that failed are made anew. May events of queue pairs and SRQs have got lost? */
+/* Replace those that failed. May events of queue pairs and SRQs have been lost? */
 static bool
 vectors_mend(struct rnic_dev *dev, bool all)
 {

@@ -13,7 +13,7 @@
  * Each kind has its entry always, which leads to the TIR of the hash that is wanted of it. What is not hashed goes to the
  * first entry of the table of queues: a TIR without a hash must have a table of one.
  *
- * Behind each group there is room for another one like it: when a hash changes, all of its entries are made anew there, or
+ * Behind each group there is room for another one like it: when a hash changes, all of its entries are written again there, or
  * in front again, and then the old ones go. An entry is never changed where it is, which not every card can do
  * (flow_modify_en), nor is there a value twice in a group.
  *
@@ -405,7 +405,7 @@ set_key(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_tirs *tirs
 	return rc;
 }
 
-/* A group's entries are made anew beside the old ones, which go then: a frame meets one of the two. */
+/* A group's entries are written again beside the old ones, which are then removed: a frame meets one of the two. */
 static int
 set_group(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_tirs *tirs, uint32_t group)
 {
