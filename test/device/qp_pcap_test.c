@@ -13,9 +13,11 @@
 
 #define VLAN \
 	7u /* of the addresses until a file is to be received: its frames have no tag, so none is for them */
-#define SLOT	 8192u
-#define NOWHERE	 "/dev/null"
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define SLOT	   8192u
+#define NOWHERE	   "/dev/null"
+#define FRAME_ROOM 2048u
+#define TAGGED	   0x8100
+#define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 
 static const uint32_t lengths[] = { 0, 1, 64, 1023, 1024, 1025, 5000 };
 
@@ -25,26 +27,49 @@ static uint8_t sent[SLOT];
 
 /* ---- The files ---- */
 
-/* How many frames there are; those that have one have no tag. */
 static uint32_t
-frames_of(const char *path)
+get16(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 8 | at[1];
+}
+
+static FILE *
+frames_open(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	uint8_t head[24];
+
+	assert_non_null(file);
+	assert_int_equal(fread(head, sizeof(head), 1, file), 1);
+	return file;
+}
+
+/* The next one; false: there is none. */
+static bool
+frame_read(FILE *file, uint8_t frame[FRAME_ROOM])
 {
 	struct {
 		uint32_t seconds, ns, captured, length;
 	} record;
-	uint8_t head[24], frame[2048];
-	uint32_t count = 0;
-	FILE *file = fopen(path, "r");
 
-	assert_non_null(file);
-	assert_int_equal(fread(head, sizeof(head), 1, file), 1);
-	while (fread(&record, sizeof(record), 1, file) == 1) {
-		assert_in_range(record.length, 14, sizeof(frame));
-		assert_int_equal(record.captured, record.length);
-		assert_int_equal(fread(frame, record.length, 1, file), 1);
-		assert_int_not_equal(frame[12] << 8 | frame[13], 0x8100);
-		count++;
-	}
+	if (fread(&record, sizeof(record), 1, file) != 1)
+		return false;
+	assert_in_range(record.length, 14, FRAME_ROOM);
+	assert_int_equal(record.captured, record.length);
+	assert_int_equal(fread(frame, record.length, 1, file), 1);
+	return true;
+}
+
+/* How many frames there are, none of which has a tag. */
+static uint32_t
+frames_of(const char *path)
+{
+	FILE *file = frames_open(path);
+	uint8_t frame[FRAME_ROOM];
+	uint32_t count = 0;
+
+	for (; frame_read(file, frame); count++)
+		assert_int_not_equal(get16(frame + 12), TAGGED);
 	fclose(file);
 	return count;
 }
@@ -52,9 +77,8 @@ frames_of(const char *path)
 /* ---- A life of both devices ---- */
 
 static struct qw_two *
-open_two(enum rnic_qp_st st, bool ipv6, struct qw_conf conf)
+open_by(enum rnic_qp_st st, bool ipv6, struct qw_conf conf, struct qw_attr attr)
 {
-	struct qw_attr attr = qw_attr();
 	struct qw_two *two;
 	struct qw_qp_conf a, b;
 
@@ -75,6 +99,22 @@ open_two(enum rnic_qp_st st, bool ipv6, struct qw_conf conf)
 	return two;
 }
 
+static struct qw_two *
+open_two(enum rnic_qp_st st, bool ipv6, struct qw_conf conf)
+{
+	return open_by(st, ipv6, conf, qw_attr());
+}
+
+static uint32_t
+packets_of_all(void)
+{
+	uint32_t packets = 0;
+
+	for (unsigned int i = 0; i < COUNT(lengths); i++)
+		packets += lengths[i] == 0 ? 1 : (lengths[i] + 1023) / 1024;
+	return packets;
+}
+
 static void
 send_all(struct qw_two *two)
 {
@@ -90,10 +130,8 @@ static uint32_t
 record(enum rnic_qp_st st, bool ipv6)
 {
 	struct qw_two *two = open_two(st, ipv6, (struct qw_conf){ .tx_pcap = { requests } });
-	uint32_t packets = 0;
+	const uint32_t packets = packets_of_all();
 
-	for (unsigned int i = 0; i < COUNT(lengths); i++)
-		packets += lengths[i] == 0 ? 1 : (lengths[i] + 1023) / 1024;
 	send_all(two);
 	assert_int_equal(dp_stats(&two->a.end->dp).tx_packets, packets);
 	for (unsigned int i = 0; i < COUNT(lengths) && st == RNIC_QP_ST_UC; i++)
@@ -198,6 +236,74 @@ test_packets_wait_for_no_queue_pair(void **state)
 	qw_two_close(two);
 }
 
+/* ---- What a path says is in each frame ---- */
+
+static const struct {
+	uint8_t traffic_class, hop_limit, priority;
+	uint32_t flow_label;
+	uint16_t udp_sport;
+} paths[] = { { 0xb9, 17, 5, 0xabcde, 0xc5e7 }, { 0x42, 254, 2, 0x12345, 0 } };
+
+/* Its frames have a tag. A source port that is not said is one of the dynamic ones, and the same in each. */
+static void
+check_path(const uint8_t *frame, bool ipv6, const struct qw_attr *attr, uint32_t *port)
+{
+	const uint8_t *ip = frame + 18, *udp = ip + (ipv6 ? 40 : 20);
+
+	assert_int_equal(get16(frame + 12), TAGGED);
+	assert_int_equal(get16(frame + 14), attr->priority << 13 | VLAN);
+	assert_int_equal(ip[0] >> 4, ipv6 ? 6 : 4);
+	if (ipv6) {
+		assert_int_equal((ip[0] & 0xf) << 4 | ip[1] >> 4, attr->traffic_class);
+		assert_int_equal((ip[1] & 0xf) << 16 | get16(ip + 2), attr->flow_label);
+	} else {
+		assert_int_equal(ip[1], attr->traffic_class);
+	}
+	assert_int_equal(ip[ipv6 ? 7 : 8], attr->hop_limit);
+	if (*port == 0)
+		*port = get16(udp);
+	assert_int_equal(get16(udp), *port);
+	assert_true(*port >= 0xc000);
+}
+
+static void
+check_frames_by(enum rnic_qp_st st, bool ipv6, const struct qw_attr *attr)
+{
+	struct qw_two *two =
+		open_by(st, ipv6, (struct qw_conf){ .tx_pcap = { requests }, .vlan = VLAN }, *attr);
+	uint32_t port = attr->udp_sport, count = 0;
+	uint8_t frame[FRAME_ROOM];
+	FILE *file;
+
+	send_all(two);
+	qw_two_close(two);
+	file = frames_open(requests);
+	for (; frame_read(file, frame); count++)
+		check_path(frame, ipv6, attr, &port);
+	fclose(file);
+	assert_int_equal(count, packets_of_all());
+}
+
+static void
+test_frames_are_as_the_path_says(void **state)
+{
+	static const enum rnic_qp_st types[] = { RNIC_QP_ST_RC, RNIC_QP_ST_UC };
+	struct qw_attr attr = qw_attr();
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT(paths); i++) {
+		attr.traffic_class = paths[i].traffic_class;
+		attr.hop_limit = paths[i].hop_limit;
+		attr.priority = paths[i].priority;
+		attr.flow_label = paths[i].flow_label;
+		attr.udp_sport = paths[i].udp_sport;
+		for (unsigned int t = 0; t < COUNT(types); t++) {
+			check_frames_by(types[t], false, &attr);
+			check_frames_by(types[t], true, &attr);
+		}
+	}
+}
+
 static int
 setup(void **state)
 {
@@ -226,6 +332,7 @@ main(void)
 		cmocka_unit_test(test_a_connection_through_files),
 		cmocka_unit_test(test_an_unreliable_connection_through_files),
 		cmocka_unit_test(test_packets_wait_for_no_queue_pair),
+		cmocka_unit_test(test_frames_are_as_the_path_says),
 	};
 
 	return cmocka_run_group_tests_name("qp_pcap", tests, setup, teardown);

@@ -230,6 +230,7 @@ test_a_wire_that_has_stopped_loses_and_the_queue_pair_finds_out(void **state)
 {
 	struct qw_two *two = *state;
 	struct softrnic *dev = two->a.end->dp.dev;
+	struct qw_attr attr = qw_attr();
 	uint64_t before;
 
 	/* The other end lets nothing in any more: its queue pairs are all in reset. */
@@ -249,7 +250,8 @@ test_a_wire_that_has_stopped_loses_and_the_queue_pair_finds_out(void **state)
 	assert_int_equal(dev->roce_counters.local_ack_timeout_err, 8);
 	assert_true(dev->stats.wire_dropped > 0);
 	/* The next one finds room again. */
-	qw_two_reconnect(two, &(struct qw_attr){ qw_attr().mtu, 77, 2, 14, 7, 7, 20, 0, 0, 0 });
+	attr.psn = 77;
+	qw_two_reconnect(two, &attr);
 	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, MESSAGE, two->in);
 	assert_true(qw_run_until(&two->qw, completed, &two->a_send));
 	qw_done(two, 0);

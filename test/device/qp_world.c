@@ -355,6 +355,8 @@ qw_attr(void)
 		/* 10 ms: much longer than qw_run() takes to find that nothing happens, sanitized or not. */
 		.min_rnr_timer = 20,
 		.qkey = QW_QKEY,
+		.hop_limit = 64,
+		.udp_sport = 0xc000,
 	};
 }
 
@@ -382,8 +384,11 @@ qw_qp_modify(struct qw_qp *qp, uint16_t opcode, const struct qw_qp *peer,
 				     .qkey = attr->qkey };
 	if (peer != NULL) {
 		told.remote_qpn = peer->qpn;
-		told.path = (struct drv_path){ .hop_limit = 64,
-					       .udp_sport = 0xc000,
+		told.path = (struct drv_path){ .hop_limit = attr->hop_limit,
+					       .udp_sport = attr->udp_sport,
+					       .traffic_class = attr->traffic_class,
+					       .flow_label = attr->flow_label,
+					       .priority = attr->priority,
 					       .mac = mac_of(peer->end) };
 		memcpy(told.path.gid, peer->end->gid, sizeof(peer->end->gid));
 	}

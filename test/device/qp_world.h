@@ -88,6 +88,10 @@ struct qw_attr {
 	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
 	bool no_read, no_write, no_atomic; /* what the peer may not do */
 	uint32_t qkey;
+	/* of the path */
+	uint8_t traffic_class, hop_limit, priority;
+	uint32_t flow_label;
+	uint16_t udp_sport;
 };
 
 void qw_open(struct qw *qw, const struct qw_conf *conf);

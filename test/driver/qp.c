@@ -60,6 +60,10 @@ put_path(struct rnic_ads *ads, const struct drv_path *path)
 	memcpy(gid, path->gid, sizeof(gid));
 	rnic_ads_set(ads, RNIC_ADS_SRC_ADDR_INDEX, path->source);
 	rnic_ads_set(ads, RNIC_ADS_HOP_LIMIT, path->hop_limit);
+	rnic_ads_set(ads, RNIC_ADS_FLOW_LABEL, path->flow_label);
+	rnic_ads_set(ads, RNIC_ADS_ECN, path->traffic_class & 3);
+	rnic_ads_set(ads, RNIC_ADS_DSCP, path->traffic_class >> 2);
+	rnic_ads_set(ads, RNIC_ADS_ETH_PRIO, path->priority);
 	rnic_ads_set(ads, RNIC_ADS_UDP_SPORT, path->udp_sport);
 	rnic_ads_set(ads, RNIC_ADS_RGID_RIP_0, rnic_be64_to_cpu(gid[0]));
 	rnic_ads_set(ads, RNIC_ADS_RGID_RIP_1, rnic_be64_to_cpu(gid[1]));

@@ -25,6 +25,7 @@ int drv_qp_create(struct drv *drv, const struct drv_qp *qp, uint32_t *qpn);
 /* The way to the peer. */
 struct drv_path {
 	uint32_t source, hop_limit, udp_sport; /* source: index of a GID of ours */
+	uint32_t traffic_class, flow_label, priority;
 	uint8_t gid[16];
 	uint64_t mac;
 };
