@@ -29,6 +29,13 @@ struct sent {
 	uint32_t length;
 };
 
+/* Opcodes of the transport that they have. */
+static uint8_t
+opcode_of(const struct qw_two *two, uint8_t opcode)
+{
+	return ROCE_OPCODE(qw_qp_inside((struct qw_qp *)(uintptr_t)&two->b)->connection, opcode);
+}
+
 /* A WRITE of one byte, as a would send its first one to b. */
 static void
 good_write(const struct qw_two *two, struct sent *sent)
@@ -36,7 +43,7 @@ good_write(const struct qw_two *two, struct sent *sent)
 	memset(sent, 0, sizeof(*sent));
 	sent->payload = (struct iovec){ two->out, 1 };
 	sent->pkt = (struct roce_pkt){
-		.opcode = ROCE_WRITE_ONLY,
+		.opcode = opcode_of(two, ROCE_WRITE_ONLY),
 		.dest_qpn = two->b.qpn,
 		.psn = qw_attr().psn,
 		.ack_request = true,
@@ -104,7 +111,7 @@ another_vlan(struct sent *sent)
 static void
 first_with_padding(struct sent *sent)
 {
-	sent->pkt.opcode = ROCE_WRITE_FIRST;
+	sent->pkt.opcode += ROCE_WRITE_FIRST - ROCE_WRITE_ONLY;
 }
 
 static void
@@ -125,10 +132,11 @@ number_of_groups(struct sent *sent)
 	sent->pkt.dest_qpn = 0xffffff;
 }
 
+/* Of a reliable one's an unreliable one's, and the other way round. */
 static void
-unreliable(struct sent *sent)
+another_connection(struct sent *sent)
 {
-	sent->pkt.opcode = 0x20 | ROCE_WRITE_ONLY;
+	sent->pkt.opcode ^= 0x20;
 }
 
 static void
@@ -147,6 +155,35 @@ static void
 another_partition(struct sent *sent)
 {
 	sent->head.pkey = 0x8001;
+}
+
+/* Two things at once: what comes first in the order counts. */
+static void
+number_of_nobody_from_another(struct sent *sent)
+{
+	number_of_nobody(sent);
+	source_of_another(sent);
+}
+
+static void
+another_connection_from_another(struct sent *sent)
+{
+	another_connection(sent);
+	source_of_another(sent);
+}
+
+static void
+another_partition_from_another(struct sent *sent)
+{
+	another_partition(sent);
+	source_of_another(sent);
+}
+
+static void
+another_partition_ahead(struct sent *sent)
+{
+	another_partition(sent);
+	sent->pkt.psn = roce_psn_add(sent->pkt.psn, 1);
 }
 
 static void
@@ -173,11 +210,18 @@ static const struct row rows[] = {
 	{ "queue pair 0", UNKNOWN, number_0, 0, 0 },
 	{ "a queue pair that is none", UNKNOWN, number_of_nobody, 0, 0 },
 	{ "a group's number", UNKNOWN, number_of_groups, 0, 0 },
-	{ "an unreliable connection's", DROPPED, unreliable, 0, 0 },
+	{ "another connection's", DROPPED, another_connection, 0, 0 },
 	{ "a datagram", DROPPED, datagram, 0, 0 },
 	{ "source of another", SOURCE, source_of_another, 0, 0 },
 	{ "another partition", PKEY, another_partition, 0, 0 },
 	{ "congestion", CNP, congestion, 0, 0 },
+	{ "MAC address of another, and ICRC", ETHERNET, mac_of_another, BTH + 20, 1 },
+	{ "IP's checksum, and QPN of nobody", MALFORMED, number_of_nobody, IP + 10, 1 },
+	{ "ICRC, and QPN of nobody", BAD_ICRC, number_of_nobody, BTH + 20, 1 },
+	{ "QPN of nobody, and source", UNKNOWN, number_of_nobody_from_another, 0, 0 },
+	{ "another connection's, and source", DROPPED, another_connection_from_another, 0, 0 },
+	{ "source, and another partition", SOURCE, another_partition_from_another, 0, 0 },
+	{ "another partition, and PSN", PKEY, another_partition_ahead, 0, 0 },
 };
 
 static uint64_t
@@ -208,6 +252,8 @@ assert_untouched(struct qw_two *two, const char *what)
 		fail_msg("%s: memory was written", what);
 	if (roce->state != ROCE_RTS || roce->responder.psn != qw_attr().psn)
 		fail_msg("%s: state %u, PSN 0x%x", what, roce->state, roce->responder.psn);
+	/* Not so much as a NAK. */
+	assert_int_equal(dp_stats(&two->b.end->dp).tx_packets, 0);
 	qw_expect_nothing(&two->b_recv);
 	qw_expect_nothing(&two->b_send);
 }
@@ -355,6 +401,19 @@ setup(void **state)
 	return qw_setup(state, &(struct qw_conf){ .pair = true, .bytes = true }, &attr);
 }
 
+static int
+setup_unreliable(void **state)
+{
+	struct qw_two *two = qw_two_open(&(struct qw_conf){ .pair = true, .bytes = true });
+	struct qw_qp_conf a = qw_two_qp_conf(two, false), b = qw_two_qp_conf(two, true);
+	const struct qw_attr attr = qw_attr();
+
+	a.st = b.st = RNIC_QP_ST_UC;
+	qw_two_more(two, &two->a, &a, &two->b, &b, &attr);
+	*state = two;
+	return 0;
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, qw_teardown)
 
 int
@@ -362,6 +421,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_each_thing_that_is_wrong_has_its_counter),
+		{ "the same of an unreliable connection",
+		  test_each_thing_that_is_wrong_has_its_counter, setup_unreliable, qw_teardown,
+		  NULL },
 		T(test_padding_of_ethernet_is_cut_off),
 		T(test_an_address_that_has_gone_takes_no_more),
 		T(test_a_packet_that_met_congestion_is_counted),

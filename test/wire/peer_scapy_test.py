@@ -238,6 +238,8 @@ def wrong_paths(peer, good):
         ("to another address of ours", good(destination=ALSO_OURS[peer.ipv6]), SOURCE),
         ("to our address in another VLAN", good(vlan=VLAN), SOURCE),
         ("P_Key", good(pkey=0x8001), PKEY),
+        ("P_Key, from another address", good(source=other, pkey=0x8001), SOURCE),
+        ("P_Key, and no PSN of now", good(pkey=0x8001, psn=(peer.psn + 1) % judges_frames.PSNS), PKEY),
     ]
 
 
