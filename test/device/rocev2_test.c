@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <rte_byteorder.h>
 
+#include "opcodes.h"
 #include "prm/qp.h"
 #include "softrnic/base/random.h"
 #include "softrnic/rocev2/decode.h"
@@ -115,19 +116,6 @@ test_what_is_copied_is_summed(void **state)
 
 /* ---- Round trips ---- */
 
-static const uint8_t *
-known_opcodes(uint32_t *count)
-{
-	static uint8_t known[256];
-	static uint32_t n;
-
-	for (uint32_t i = 0; n == 0 || i < 256; i++)
-		if (i < 256 && rocev2_opcodes[i].known)
-			known[n++] = (uint8_t)i;
-	*count = n;
-	return known;
-}
-
 static struct rocev2_frame
 random_frame(void)
 {
@@ -164,37 +152,38 @@ static struct iovec payload_pieces[8];
 static struct roce_pkt
 random_packet(uint8_t opcode, uint32_t length)
 {
-	uint8_t headers = rocev2_opcodes[opcode].headers;
+	const struct opcodes_row *row = opcodes_find(opcode);
+	const uint8_t headers = row->headers;
 	struct roce_pkt pkt = {
 		.opcode = opcode,
 		.solicited = below(2),
 		.ack_request = below(2),
 		.dest_qpn = below(1 << 24),
 		.psn = below(1 << 24),
-		.length = (headers & ROCEV2_UNPADDED) != 0 ? length & ~3u : length,
+		.length = row->whole ? length & ~3u : length,
 		.pieces = payload_pieces,
 	};
 	uint32_t at = 0, n;
 
-	if ((headers & ROCEV2_WORD) != 0)
+	if ((headers & OPCODES_WORD) != 0)
 		fill(&pkt.immediate, sizeof(pkt.immediate));
-	if ((headers & ROCEV2_AETH) != 0) {
+	if ((headers & OPCODES_AETH) != 0) {
 		pkt.syndrome = (uint8_t)below(256);
 		pkt.msn = below(1 << 24);
 	}
-	if ((headers & (ROCEV2_RETH | ROCEV2_ATOMIC_ETH)) != 0) {
+	if ((headers & (OPCODES_RETH | OPCODES_ATOMIC_ETH)) != 0) {
 		fill(&pkt.va, sizeof(pkt.va));
 		fill(&pkt.rkey, sizeof(pkt.rkey));
 	}
-	if ((headers & ROCEV2_RETH) != 0)
+	if ((headers & OPCODES_RETH) != 0)
 		fill(&pkt.dma_length, sizeof(pkt.dma_length));
-	if ((headers & ROCEV2_ATOMIC_ETH) != 0) {
+	if ((headers & OPCODES_ATOMIC_ETH) != 0) {
 		fill(&pkt.swap_add, sizeof(pkt.swap_add));
 		fill(&pkt.compare, sizeof(pkt.compare));
 	}
-	if ((headers & ROCEV2_ATOMIC_ACK) != 0)
+	if ((headers & OPCODES_ATOMIC_ACK) != 0)
 		fill(&pkt.original, sizeof(pkt.original));
-	if ((headers & ROCEV2_DETH) != 0) {
+	if ((headers & OPCODES_DETH) != 0) {
 		fill(&pkt.qkey, sizeof(pkt.qkey));
 		pkt.source_qpn = below(1 << 24);
 	}
@@ -291,8 +280,7 @@ static void
 test_each_frame_comes_back_as_it_went(void **state)
 {
 	static uint8_t bytes[ROCEV2_FRAME_MAX + 64];
-	uint32_t known, length, crc, n, alike = 0;
-	const uint8_t *opcodes = known_opcodes(&known);
+	uint32_t length, crc, n, alike = 0;
 	struct rocev2_frame frame = random_frame(), back;
 	struct rocev2_prefix prefixes[ROCEV2_PREFIXES] = { 0 };
 	struct rocev2_model model = { 0 };
@@ -308,7 +296,7 @@ test_each_frame_comes_back_as_it_went(void **state)
 		}
 		frame.prefixes = below(8) == 0 ? NULL : prefixes;
 		if (i == 0 || below(2) == 0) {
-			pkt = random_packet(opcodes[i % known], a_length());
+			pkt = random_packet(opcodes_rows[i % OPCODES_KNOWN].code, a_length());
 		} else {
 			/* As the one before, but for one thing or none. */
 			n = below(4) == 0 ? 0 : pkt.dest_qpn;
@@ -346,17 +334,16 @@ static void
 test_any_bit_of_the_packet_that_flips_is_seen(void **state)
 {
 	static uint8_t bytes[ROCEV2_FRAME_MAX];
-	uint32_t known, length, bth, bit;
-	const uint8_t *opcodes = known_opcodes(&known);
+	uint32_t length, bth, bit;
 	struct rocev2_frame frame;
 	struct rocev2_model model;
 	struct roce_pkt pkt, got;
 	struct iovec piece = { bytes, 0 }, payload;
 
 	(void)state;
-	for (uint32_t i = 0; i < 20 * known; i++) {
+	for (uint32_t i = 0; i < 20 * OPCODES_KNOWN; i++) {
 		frame = random_frame();
-		pkt = random_packet(opcodes[i % known], below(40));
+		pkt = random_packet(opcodes_rows[i % OPCODES_KNOWN].code, below(40));
 		length = rocev2_encode(&frame, &pkt, bytes);
 		piece.iov_len = length;
 		assert_true(rocev2_recognize(bytes, length, &frame));
@@ -529,15 +516,15 @@ grid_frame(uint8_t opcode, uint32_t left, uint8_t padding, uint8_t *bytes)
 static enum rocev2_reason
 grid_expected(uint8_t code, uint32_t left, uint32_t padding)
 {
-	const struct rocev2_opcode *opcode = &rocev2_opcodes[code];
+	const struct opcodes_row *row = opcodes_find(code);
 
 	if (left < ROCEV2_BTH_BYTES + ROCEV2_ICRC_BYTES)
 		return ROCEV2_SHORT;
-	if (!opcode->known)
+	if (row == NULL)
 		return ROCEV2_OPCODE;
-	if (left < ROCEV2_BTH_BYTES + ROCEV2_ICRC_BYTES + opcode->bytes + padding)
+	if (left < ROCEV2_BTH_BYTES + ROCEV2_ICRC_BYTES + opcodes_bytes(row) + padding)
 		return ROCEV2_SHORT;
-	if (left % 4 != 0 || (padding != 0 && (opcode->headers & ROCEV2_UNPADDED) != 0))
+	if (left % 4 != 0 || (padding != 0 && row->whole))
 		return ROCEV2_PADDING;
 	return ROCEV2_GOOD;
 }
@@ -564,9 +551,10 @@ test_each_opcode_with_each_length_and_padding(void **state)
 				assert_int_equal(reason,
 						 grid_expected((uint8_t)opcode, left, padding));
 				if (reason == ROCEV2_GOOD)
-					assert_int_equal(pkt.length,
-							 left - 16 - padding -
-								 rocev2_opcodes[opcode].bytes);
+					assert_int_equal(
+						pkt.length,
+						left - 16 - padding -
+							opcodes_bytes(opcodes_find(opcode)));
 			}
 }
 
@@ -575,16 +563,15 @@ static void
 test_frames_that_end_early_are_none(void **state)
 {
 	static uint8_t bytes[ROCEV2_FRAME_MAX];
-	uint32_t known, length, n;
-	const uint8_t *opcodes = known_opcodes(&known);
+	uint32_t length, n;
 	struct rocev2_frame frame, back;
 	struct roce_pkt pkt, got;
 	struct iovec piece, payload;
 
 	(void)state;
-	for (uint32_t i = 0; i < 4 * known; i++) {
+	for (uint32_t i = 0; i < 4 * OPCODES_KNOWN; i++) {
 		frame = random_frame();
-		pkt = random_packet(opcodes[i % known], 8);
+		pkt = random_packet(opcodes_rows[i % OPCODES_KNOWN].code, 8);
 		length = rocev2_encode(&frame, &pkt, bytes);
 		for (n = 1; n < length; n++) {
 			uint8_t *own = malloc(n);

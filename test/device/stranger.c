@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "opcodes.h"
 #include "softrnic/base/random.h"
 #include "softrnic/rocev2/bytes.h"
 #include "softrnic/rocev2/encode.h"
@@ -68,8 +69,7 @@ static void
 pkt_make(const struct stranger_target *target, uint8_t opcode, uint32_t psn, uint64_t *random,
 	 struct roce_pkt *pkt)
 {
-	const struct rocev2_opcode *known = &rocev2_opcodes[opcode];
-	const bool first = (known->headers & ROCEV2_UNPADDED) != 0;
+	const struct opcodes_row *row = opcodes_find(opcode);
 
 	*pkt = (struct roce_pkt){
 		.opcode = opcode,
@@ -85,11 +85,11 @@ pkt_make(const struct stranger_target *target, uint8_t opcode, uint32_t psn, uin
 		.original = softrnic_splitmix64(random),
 		.length = stranger_below(random, PAYLOAD_MAX),
 	};
-	if (first && (known->headers & ROCEV2_CNP) != 0)
+	if (row->whole && (row->headers & OPCODES_RESERVED) != 0)
 		pkt->length = 0;
-	else if (first)
+	else if (row->whole)
 		pkt->length = stranger_below(random, 8) == 0 ? target->mtu : 0;
-	if ((known->headers & ROCEV2_DETH) != 0) {
+	if ((row->headers & OPCODES_DETH) != 0) {
 		pkt->qkey = (uint32_t)softrnic_splitmix64(random);
 		pkt->source_qpn = stranger_below(random, 1u << 24);
 		return;
@@ -123,7 +123,7 @@ void
 stranger_make(const struct stranger_target *target, enum stranger_way way, uint8_t opcode,
 	      uint32_t psn, uint64_t *random, struct stranger_frame *frame)
 {
-	const bool known = rocev2_opcodes[opcode].known != 0;
+	const bool known = opcodes_find(opcode) != NULL;
 	uint8_t payload[ROCE_MTU_MAX];
 	struct iovec piece = { payload, 0 };
 	struct rocev2_frame head;
@@ -147,7 +147,7 @@ stranger_verdict(const struct stranger_target *target, enum stranger_way way, ui
 {
 	if (way == STRANGER_MAC || way == STRANGER_NO_VLAN)
 		return STRANGER_ETHERNET;
-	if (!rocev2_opcodes[opcode].known)
+	if (opcodes_find(opcode) == NULL)
 		return STRANGER_MALFORMED;
 	if (opcode == ROCE_CNP)
 		return STRANGER_CNP;
