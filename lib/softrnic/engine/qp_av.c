@@ -13,9 +13,6 @@
 #define GID_INDEX(grh_gid_fl) ((grh_gid_fl) >> RNIC_WQE_AV_GID_SHIFT & 0xff)
 #define QPN_MASK	      0xffffffu
 
-/* The source port that belongs to a flow label, as Linux has it: 14 of its bits, and the other six mixed in. */
-#define FLOW_PORT(label) ((uint16_t)(0xc000 | (((label) ^ (label) >> 14) & 0x3fff)))
-
 uint8_t
 softrnic_qp_av_request(const struct softrnic *dev, const struct rnic_wqe_av *av,
 		       struct roce_request *req)
@@ -54,10 +51,7 @@ softrnic_qp_av_path(const struct softrnic *dev, struct softrnic_qp *qp,
 	frame->tci = (uint16_t)((av->stat_rate_sl >> 1 & 7) << 13);
 	frame->source_port = rnic_be16_to_cpu(av->udp_sport);
 	if (frame->source_port == 0)
-		frame->source_port =
-			frame->flow_label != 0
-				? FLOW_PORT(frame->flow_label)
-				: rocev2_source_port(frame, qp->object.number,
-						     rnic_be32_to_cpu(av->dqp) & QPN_MASK);
+		frame->source_port = rocev2_source_port(frame, qp->object.number,
+							rnic_be32_to_cpu(av->dqp) & QPN_MASK);
 	qp->route_generation = 0;
 }
