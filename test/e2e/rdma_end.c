@@ -425,18 +425,20 @@ rdma_meet(struct rdma_end *own, struct rdma_peer *peer, const struct rdma_conf *
 	  const struct rdma_conf *peer_conf)
 {
 	const enum rdmapmd_qp_type type = OR(own_conf->type, RDMAPMD_QPT_RC);
+	/* A port has one queue pair 1, and both ends may be on one port. */
+	const enum rdmapmd_qp_type peer_type = type == RDMAPMD_QPT_GSI ? RDMAPMD_QPT_UD : type;
 	struct rdma_order connect = { .kind = RDMA_ORDER_CONNECT, .conf = *peer_conf };
 	struct rdma_answer hello;
 
 	rdma_to(own->qp, RDMAPMD_QPS_RESET);
 	rdma_end_use(own, type);
 	forget_events(own);
-	ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_RESET, .conf = { .type = type } });
+	ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_RESET, .conf = { .type = peer_type } });
 	hello = ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_HELLO });
 	connect.qpn = own->qp->qp_num;
 	connect.gid = own->gid;
 	ask(peer, connect);
 	rdma_connect_to(own->qp, hello.qpn, &hello.gid, own_conf);
-	if (type == RDMAPMD_QPT_UD)
+	if (peer_type == RDMAPMD_QPT_UD)
 		find_peer(own, &hello);
 }

@@ -174,7 +174,10 @@ void rdma_peer_kill(struct rdma_peer *peer);
 int rdma_peer_main(char **argv);
 struct rdma_answer rdma_peer_do(struct rdma_peer *peer, const struct rdma_order *order);
 
-/* Both from RESET to RTS, and to each other, of own_conf's type. Asynchronous events that wait are dropped. */
+/*
+ * Both from RESET to RTS, and to each other, of own_conf's type; the peer of one of type GSI is of type UD. Asynchronous events that
+ * wait are dropped.
+ */
 void rdma_meet(struct rdma_end *own, struct rdma_peer *peer, const struct rdma_conf *own_conf,
 	       const struct rdma_conf *peer_conf);
 

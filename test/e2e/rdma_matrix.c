@@ -251,6 +251,12 @@ longer_than_a_packet(struct rdma_attempt *attempt)
 }
 
 static void
+longer_than_a_mad(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].length = RDMA_MAD + 1;
+}
+
+static void
 in_reset(struct rdma_attempt *attempt)
 {
 	rdma_to(attempt->own->qp, RDMAPMD_QPS_RESET);
@@ -368,7 +374,8 @@ receive_beside_srq(struct rdma_attempt *attempt)
 #define REQUEST_EVENT .status = RDMAPMD_WC_REM_INV_REQ_ERR, .peer_event = RDMAPMD_EVENT_QP_REQ_ERR
 #define NOT_INVALIDATED \
 	.status = RDMAPMD_WC_REM_ACCESS_ERR, .peer_status = RDMAPMD_WC_LOC_ACCESS_ERR
-#define UNRELIABLE (RDMA_UC | RDMA_UD)
+#define DATAGRAMS  (RDMA_UD | RDMA_GSI)
+#define UNRELIABLE (RDMA_UC | DATAGRAMS)
 #define IMPATIENT  .own_conf = { .timeout = 8, .retry_cnt = 1, .rnr_retry = RDMA_NONE }
 
 const struct rdma_illegal rdma_illegal[] = {
@@ -511,18 +518,20 @@ const struct rdma_illegal rdma_illegal[] = {
 	{ "operation of reliable connections", READ | ATOMICS | WINDOWS | OP(SEND_WITH_INV),
 	  -EINVAL, .only = RDMA_UC },
 	{ "operation of connections", REMOTE | WINDOWS | OP(SEND_WITH_INV), -EINVAL,
-	  .only = RDMA_UD | RDMA_GSI },
+	  .only = DATAGRAMS },
 	{ "more than the port's MTU", PLAIN_SENDS, -EINVAL, .spoil = longer_than_a_packet,
 	  .only = RDMA_UD },
-	{ "no address handle", PLAIN_SENDS, -EINVAL, .spoil = handle_none, .only = RDMA_UD },
+	{ "more than 256 bytes", PLAIN_SENDS, -EINVAL, .spoil = longer_than_a_mad,
+	  .only = RDMA_GSI },
+	{ "no address handle", PLAIN_SENDS, -EINVAL, .spoil = handle_none, .only = DATAGRAMS },
 	{ "address handle of another PD", PLAIN_SENDS, -EINVAL, .spoil = handle_foreign,
-	  .only = RDMA_UD },
+	  .only = DATAGRAMS },
 	{ "remote_qpn of more than 24 bits", PLAIN_SENDS, -EINVAL, .spoil = number_of_25_bits,
-	  .only = RDMA_UD },
-	{ "remote_qpn that nobody has", PLAIN_SENDS, .spoil = number_wrong, .only = RDMA_UD,
-	  .lost = RDMA_UD },
-	{ "Q_Key that is not the peer's", PLAIN_SENDS, .spoil = qkey_wrong, .only = RDMA_UD,
-	  .lost = RDMA_UD },
+	  .only = DATAGRAMS },
+	{ "remote_qpn that nobody has", PLAIN_SENDS, .spoil = number_wrong, .only = DATAGRAMS,
+	  .lost = DATAGRAMS },
+	{ "Q_Key that is not the peer's", PLAIN_SENDS, .spoil = qkey_wrong, .only = DATAGRAMS,
+	  .lost = DATAGRAMS },
 };
 const unsigned int rdma_illegal_count = RTE_DIM(rdma_illegal);
 
@@ -568,6 +577,12 @@ rdma_type_name(enum rdmapmd_qp_type type)
 	}
 }
 
+bool
+rdma_is_datagram(enum rdmapmd_qp_type type)
+{
+	return type == RDMAPMD_QPT_UD || type == RDMAPMD_QPT_GSI;
+}
+
 uint32_t
 rdma_illegal_operations(const struct rdma_illegal *row, enum rdmapmd_qp_type type)
 {
@@ -582,10 +597,18 @@ rdma_illegal_operations(const struct rdma_illegal *row, enum rdmapmd_qp_type typ
 
 /* ---- The document ---- */
 
+/* How long it may be. */
+static const char *
+length_text(const struct rdma_operation *op, enum rdmapmd_qp_type type)
+{
+	if (!op->message || !rdma_is_datagram(type))
+		return op->bytes;
+	return type == RDMAPMD_QPT_GSI ? "0 .. 256" : "0 .. the port's MTU";
+}
+
 static void
 print_legal(enum rdmapmd_qp_type type)
 {
-	const bool datagrams = type == RDMAPMD_QPT_UD;
 	unsigned int i;
 
 	printf("| operation | bytes | segments | INLINE | completes as | at the peer |\n"
@@ -594,8 +617,7 @@ print_legal(enum rdmapmd_qp_type type)
 		const struct rdma_operation *op = &rdma_operations[i];
 
 		if (rdma_operations_of(type) >> i & 1)
-			printf("| %s | %s | %s | %s | %s | %s |\n", op->name,
-			       datagrams && op->message ? "0 .. the port's MTU" : op->bytes,
+			printf("| %s | %s | %s | %s | %s | %s |\n", op->name, length_text(op, type),
 			       op->segments, op->may_inline ? "to max_inline_data" : "no",
 			       opcode_name(op->completes_as),
 			       op->peer_as == RDMAPMD_WC_NOP ? "" : opcode_name(op->peer_as));
@@ -677,5 +699,6 @@ rdma_matrix_print(void)
 	print_type(RDMAPMD_QPT_UC);
 	printf("\n");
 	print_type(RDMAPMD_QPT_UD);
-	print_all_illegal(RDMAPMD_QPT_GSI);
+	printf("\n");
+	print_type(RDMAPMD_QPT_GSI);
 }

@@ -10,6 +10,7 @@
 #include "rdma_end.h"
 
 #define RDMA_SGES_MAX 64
+#define RDMA_MAD      256u /* the longest message of queue pair 1 */
 /* What is no send request, behind enum rdmapmd_wr_opcode. */
 #define RDMA_RECV    (RDMAPMD_WR_SEND_WITH_INV + 1)
 #define RDMA_MW_BIND (RDMA_RECV + 1)
@@ -116,6 +117,7 @@ extern const unsigned int rdma_illegal_count;
 /* The operations that a type of queue pair has, as bits of opcodes. */
 uint32_t rdma_operations_of(enum rdmapmd_qp_type type);
 const char *rdma_type_name(enum rdmapmd_qp_type type);
+bool rdma_is_datagram(enum rdmapmd_qp_type type);
 /* Those of a row; 0: it is none of that type's. */
 uint32_t rdma_illegal_operations(const struct rdma_illegal *row, enum rdmapmd_qp_type type);
 
