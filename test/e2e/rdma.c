@@ -9,7 +9,7 @@
 #include "port.h"
 #include "rdma.h"
 
-#define WAIT_S	  60 /* on a busy machine */
+#define WAIT_MS	  60000 /* on a busy machine */
 #define SILENT_MS 20
 #define ALL_ACCESS                                                                               \
 	(RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ | \
@@ -267,19 +267,26 @@ rdma_post_under_way(struct rdma_pair *pair, const struct rdmapmd_send_wr *wr)
 /* ---- Completions ---- */
 
 struct rdmapmd_wc
-rdma_wait(struct rdmapmd_cq *cq)
+rdma_wait_ms(struct rdmapmd_cq *cq, uint64_t ms)
 {
 	/* ThreadSanitizer needs four bytes of its own for each of a message of 2^30, whose pages first have to come. */
-	const uint64_t seconds = e2e_sanitized() ? 5 * WAIT_S : WAIT_S;
-	const uint64_t end = rte_get_timer_cycles() + seconds * rte_get_timer_hz();
+	const uint64_t most = e2e_sanitized() ? 5 * ms : ms;
+	const uint64_t end = rte_get_timer_cycles() + most * rte_get_timer_hz() / 1000;
 	struct rdmapmd_wc wc = { 0 };
 
 	while (rdmapmd_poll_cq(cq, &wc, 1) == 0) {
 		if (rte_get_timer_cycles() > end)
-			fail_msg("CQ 0x%x: no completion", cq->cqn);
+			fail_msg("CQ 0x%x: no completion within %u ms", cq->cqn,
+				 (unsigned int)most);
 		rte_delay_us_sleep(1);
 	}
 	return wc;
+}
+
+struct rdmapmd_wc
+rdma_wait(struct rdmapmd_cq *cq)
+{
+	return rdma_wait_ms(cq, WAIT_MS);
 }
 
 void

@@ -84,6 +84,8 @@ void rdma_to(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state);
 
 /* The next completion, or a test that fails after some seconds. */
 struct rdmapmd_wc rdma_wait(struct rdmapmd_cq *cq);
+/* The same within that time, or five times as much with sanitizers. */
+struct rdmapmd_wc rdma_wait_ms(struct rdmapmd_cq *cq, uint64_t ms);
 /* It must be this request's, and a good one. */
 struct rdmapmd_wc rdma_expect(struct rdmapmd_cq *cq, uint64_t wr_id, enum rdmapmd_wc_opcode opcode);
 void rdma_expect_status(struct rdmapmd_cq *cq, uint64_t wr_id, enum rdmapmd_wc_status status);
