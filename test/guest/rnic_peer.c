@@ -422,19 +422,22 @@ peer_group(const uint8_t gid[16], bool join)
 
 /* ---- Counters ---- */
 
-/* The extended statistics of the port: those of the vport, and of queue pairs. */
+/* The extended statistics of the port: those of the vport, and of queue pairs; and what it counts beside, as verbs_peer says it. */
 void
 peer_counters(void)
 {
 	static struct rte_eth_xstat_name names[COUNTERS];
 	struct rte_eth_xstat values[COUNTERS];
 	int i, count = rte_eth_xstats_get_names(ETHDEV, names, COUNTERS);
+	struct rdmapmd_port_attr port;
 
 	peer_must(count > 0 && count <= COUNTERS, "names of the counters");
 	peer_must(rte_eth_xstats_get(ETHDEV, values, COUNTERS) == count, "counters");
 	for (i = 0; i < count; i++)
 		if (strchr(names[i].name, ' ') == NULL && values[i].value != 0)
 			peer_say("%s=%" PRIu64 " ", names[i].name, values[i].value);
+	peer_must(rdmapmd_port_query(context, PORT, &port) == 0, "query port");
+	peer_say("qkey_viol_cntr=%u", port.qkey_viol_cntr);
 }
 
 int

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reliable connections between rxe and our driver over a cable that loses one frame in a hundred: all arrives, once."""
+"""
+Reliable connections between rxe and our driver over a cable that loses one frame in a hundred: all arrives, once. And over one that
+loses one packet, which is counted once.
+"""
 
 import pytest
 
@@ -63,3 +66,48 @@ def test_what_is_lost_is_sent_again(way, family, rig):
 
 def test_both_end_well(rig):
     rig.end()
+
+
+# ---- One packet, by a rule. Packets of rxe's are frames like others to the device that sends them, so it is ours ----
+
+# The first packet of a WRITE that has several; the first answer to a request.
+ONE_EACH = ",rule=drop/opcode:0x06/nth:1+drop/opcode:0x11/nth:1"
+
+
+@pytest.fixture(name="ruled", scope="module")
+def fixture_ruled():
+    with pair_rig(ONE_EACH) as rig:
+        yield rig
+
+
+def write(requester, responder, length):
+    """Of so many bytes, over IPv4: what both have counted, and the NAKs that the requester has heard."""
+    link = rxe_cases.Link(requester, responder, 4)
+    before = requester.counters()
+    counted = rxe_cases.Counted(requester, responder)
+    rxe_cases.write(link, length, False)
+    found = counted.of(requester), counted.of(responder)
+    print(found)
+    assert found[0]["retry_exceeded_err"] == 0
+    return *found, naks_heard(requester, requester.counters()) - naks_heard(requester, before)
+
+
+def test_a_request_that_is_lost_is_one_gap(ruled):
+    """What is behind it opens the gap; one NAK says so."""
+    asked, answered, heard = write(ruled.rnic, ruled.verbs, rxe_cases.MTU + 100)
+    assert answered["out_of_seq_request"] == heard == 1
+    assert answered["duplicate_request"] == 0
+    assert answered["rcvd_pkts"] == asked["sent_pkts"] - 1
+    assert asked["rcvd_pkts"] == answered["sent_pkts"]
+
+
+def test_a_request_whose_answer_is_lost_comes_twice(ruled):
+    asked, answered, heard = write(ruled.verbs, ruled.rnic, 100)
+    assert answered["duplicate_request"] == 1
+    assert answered["out_of_seq_request"] == heard == 0
+    assert answered["rcvd_pkts"] == asked["sent_pkts"]
+    assert asked["rcvd_pkts"] == answered["sent_pkts"] - 1
+
+
+def test_both_end_well_then(ruled):
+    ruled.end()
