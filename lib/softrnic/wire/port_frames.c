@@ -94,33 +94,46 @@ port_sleep(struct port_wire *wire)
 	softrnic_wire_port_make_room(wire);
 }
 
-void
-softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame)
+uint8_t *
+softrnic_wire_port_place(struct softrnic *dev, uint32_t length)
 {
 	struct port_wire *wire = dev->wire_data;
-	struct rte_mbuf *mbuf;
-	char *to;
+	char *place;
 
 	if (unlikely(wire->idle) && wire->stage == PORT_LIVE && port_is_used(dev))
 		port_wake(wire);
 	/* Only a frame that the faults had kept or doubled comes here then, and what queue pairs send into a wire that stopped. */
 	if (unlikely(wire->idle || dev->wire_full)) {
 		dev->stats.wire_dropped++;
-		return;
+		return NULL;
 	}
-	mbuf = wire->spare[wire->spare_count - 1];
-	to = rte_pktmbuf_append(mbuf, (uint16_t)frame->length);
-	if (unlikely(to == NULL)) {
+	place = rte_pktmbuf_append(wire->spare[wire->spare_count - 1], (uint16_t)length);
+	if (unlikely(place == NULL))
 		dev->stats.wire_dropped++;
-		return;
-	}
-	softrnic_frame_gather(frame, (uint8_t *)to, frame->length);
-	wire->spare_count--;
-	wire->tx[wire->tx_count++] = mbuf;
+	return (uint8_t *)place;
+}
+
+void
+softrnic_wire_port_send_placed(struct softrnic *dev)
+{
+	struct port_wire *wire = dev->wire_data;
+
+	wire->tx[wire->tx_count++] = wire->spare[--wire->spare_count];
 	if (wire->tx_count == PORT_BURST)
 		port_flush(wire);
 	if (wire->spare_count == 0 || wire->tx_count == PORT_BURST)
 		softrnic_wire_port_make_room(wire);
+}
+
+void
+softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	uint8_t *place = softrnic_wire_port_place(dev, frame->length);
+
+	if (unlikely(place == NULL))
+		return;
+	softrnic_frame_gather(frame, place, frame->length);
+	softrnic_wire_port_send_placed(dev);
 }
 
 static void

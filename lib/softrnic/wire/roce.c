@@ -36,7 +36,7 @@ softrnic_roce_route(struct softrnic *dev, const struct rocev2_frame *head)
  * descriptors meet the same fate.
  */
 static void
-roce_damage(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+roce_damage(struct softrnic *dev, const struct softrnic_roce_frame *frame, uint8_t *bytes)
 {
 	uint32_t bth = frame->bytes - rocev2_udp_bytes(frame->pkt) + ROCEV2_UDP_BYTES;
 	uint32_t bits = (frame->bytes - bth - 1) * 8;
@@ -44,7 +44,7 @@ roce_damage(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 
 	if (bit >= BTH_ECN * 8)
 		bit += 8;
-	dev->roce_room[bth + bit / 8] ^= (uint8_t)(1u << bit % 8);
+	bytes[bth + bit / 8] ^= (uint8_t)(1u << bit % 8);
 }
 
 void
@@ -71,15 +71,39 @@ roce_wire_is_full(struct softrnic *dev)
 	dev->qps_work = SOFTRNIC_QPS_WORK_ENOUGH;
 }
 
+/* The payload goes from the sender's memory to where the ethdev takes it from. */
 static void
-roce_send_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+roce_send_placed(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+{
+	uint8_t *place = softrnic_wire_port_place(dev, rocev2_frame_bytes(frame->head, frame->pkt));
+
+	if (unlikely(place == NULL))
+		return;
+	rocev2_encode(frame->head, frame->pkt, place);
+	if (unlikely(frame->corrupt))
+		roce_damage(dev, frame, place);
+	softrnic_wire_port_send_placed(dev);
+}
+
+/* Any other wire has its own way with it. */
+static void
+roce_send_made(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
 	struct softrnic_frame bytes;
 
 	softrnic_roce_bytes(dev, frame, &bytes);
 	if (unlikely(frame->corrupt))
-		roce_damage(dev, frame);
+		roce_damage(dev, frame, dev->roce_room);
 	softrnic_wire_send(dev, &bytes);
+}
+
+static void
+roce_send_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+{
+	if (dev->wire == &softrnic_wire_port)
+		roce_send_placed(dev, frame);
+	else
+		roce_send_made(dev, frame);
 	if (unlikely(dev->wire_full))
 		roce_wire_is_full(dev);
 }
