@@ -26,7 +26,8 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   headers    every header compiled alone, by gcc and clang
   shell      shellcheck on the scripts
   features   each feature that the driver claims has a mutant, and that is dead
-  pages      each key and each command of telemetry stands in its manual page
+  pages      each key and each command of telemetry stands in its manual page, each option of dpdk-test-rdma-perf there and
+             in --help
   foreign    who has had each command of the software RNIC executed stands in doc/design/
   docs       public headers say of each parameter and member what it is, of each call threads and results
              (devtools/docstrings.py), and by section where they are from; a folder's README.md has at most 150 lines and
@@ -486,6 +487,19 @@ check_pages()
 	# Options, and keys of their values; a page has its hyphens as \-.
 	mapfile -t keys < <(sed -n -E 's/^\t\{ "([a-z]+)", required_argument.*/\\\\-\\\\-\1/p; s/^\t\{ "([a-z]+)", (log|load)_.*/\1=/p' app/rdmo-worker/options.c)
 	documents doc/man/rdmo-worker.8 "${keys[@]}"
+	[ "$(options_of rows | wc -l)" -gt 50 ] || found "app/test-rdma-perf/options.c: no rows of options: has the source changed?"
+	diff <(options_of rows) <(options_of help) >&2 || found "app/test-rdma-perf: --help (>) has other options than there are (<)"
+	diff <(options_of rows) <(options_of page) >&2 || found "doc/man/dpdk-test-rdma-perf.1 (>) has other options than there are (<)"
+}
+
+# options_of WHAT: of dpdk-test-rdma-perf, one a line: its command line's (rows), --help's (help), the manual page's (page).
+options_of()
+{
+	case $1 in
+	rows) sed -n -E "s/^\t\{ \"([A-Za-z_-]+)\", ('(.)'|0), .*/--\1 -\3/p" app/test-rdma-perf/options.c ;;
+	help) sed -n -E 's/^\t"  (-[A-Za-z],|   ) (--[A-Za-z_-]+).*/\1 \2/p' app/test-rdma-perf/options_help.c ;;
+	page) sed -n '/^\.TP$/ { n; s/\\f.//g; s/\\-/-/g; s/^\.[A-Z]* //; /^-/p }' doc/man/dpdk-test-rdma-perf.1 ;;
+	esac | grep -oE -- '(^|[ ,])--?[A-Za-z][A-Za-z_-]*' | tr -d ' ,' | sort
 }
 
 check_foreign()
