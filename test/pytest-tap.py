@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Run pytest on the files named and print TAP, one line a test case, for meson to count; behind it, how long it took.
 
-With RDMAPMD_SIZE=default, cases marked `long` are left out.
+With RDMAPMD_SIZE=default, cases marked `long` are left out. What a case prints is shown when it fails, of one that is marked `tells`
+always.
 """
 
 import os
@@ -25,6 +26,7 @@ class Tap:
 
     def pytest_configure(self, config):
         config.addinivalue_line("markers", "long: left to ./test.sh --all")
+        config.addinivalue_line("markers", "tells: what it prints is shown even if it passes")
 
     def say(self, line):
         print(line, file=self.out, flush=True)
@@ -48,6 +50,8 @@ class Tap:
         name = report.nodeid.rpartition("/")[2].replace("#", "_")
         if report.when == "call" and report.passed:
             self._line(True, name)
+            if "tells" in report.keywords:
+                self._diagnostics(report.capstdout)
         elif report.skipped:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
             self._line(True, name, f" # SKIP {reason}".replace("\n", " "))
