@@ -115,3 +115,25 @@ def test_a_static_function_has_two_words(tmp_path):
     assert code == 1
     for name in names:
         assert f"  {name}:3: find16(void): a static function of one word: object and verb\n" in said
+
+
+PAGES = ("app/rdmo-worker/options.c", "app/softrnicd/options.c", "app/test-rdma-perf/options.c", "app/test-rdma-perf/options_help.c",
+         "doc/man/dpdk-test-rdma-perf.1", "doc/man/net_rnic.7", "doc/man/rdmo-worker.8", "doc/man/softrnicd.8",
+         "drivers/net/rnic/base/devargs.c", "drivers/net/rnic/telemetry.c")
+
+
+def test_options_that_the_page_or_help_lacks_are_found(tmp_path):
+    files = {}
+    for name in PAGES:
+        with open(os.path.join(DEVTOOLS, "..", name), encoding="utf-8") as file:
+            files[name] = file.read()
+    code, _ = look(tmp_path, "pages", files)
+    assert code == 0
+    page, text = "doc/man/dpdk-test-rdma-perf.1", "app/test-rdma-perf/options_help.c"
+    for name, old, new in ((page, ".BI \\-\\-plot=", ".BI \\-\\-drawing="), (page, ".BR \\-e ,\\ ", ".BR "),
+                           (text, "  -Q, --cq-mod=N", "      --cq-mod=N"), (text, "--use-srq  ", "--use_srq  ")):
+        assert files[name].count(old) == 1
+        files[name] = files[name].replace(old, new)
+    code, said = look(tmp_path, "pages", files)
+    assert code == 1 and said.count("has other options than there are") == 2
+    assert all(f"\n{line}\n" in said for line in ("> --drawing", "< --plot", "< -e", "< -Q", "> --use_srq", "< --use-srq"))
