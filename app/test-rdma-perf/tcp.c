@@ -15,6 +15,8 @@
 #include "say.h"
 #include "tcp.h"
 
+#define ADDRESSES_MAX 8 /* of a host that are tried: each waits for whole ticks */
+
 /* A host that has died says nothing: it is asked each second, and has gone after three. */
 static void
 keep_alive(int fd)
@@ -108,7 +110,7 @@ perf_tcp_accept(int listener, int *fd)
 /* ---- The client ---- */
 
 static int
-connect_one(const struct addrinfo *address)
+connect_one(const struct addrinfo *address, int timeout_ms)
 {
 	int rc, error = 0,
 		fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -118,7 +120,7 @@ connect_one(const struct addrinfo *address)
 		return -errno;
 	rc = connect(fd, address->ai_addr, address->ai_addrlen) == 0 ? 0 : -errno;
 	if (rc == -EINPROGRESS) {
-		rc = wait_for(fd, POLLOUT, PERF_TCP_PATIENCE_MS);
+		rc = wait_for(fd, POLLOUT, timeout_ms);
 		if (rc == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0)
 			rc = -error;
 	}
@@ -128,11 +130,26 @@ connect_one(const struct addrinfo *address)
 	return rc;
 }
 
+/* One after the other, of which none takes the time of those behind it. @return The connection, or why the last one was none. */
+static int
+connect_any(const struct addrinfo *list)
+{
+	const struct addrinfo *address;
+	int rc = -ENOENT, n = 0, left = ADDRESSES_MAX;
+
+	for (address = list; address != NULL && n < ADDRESSES_MAX; address = address->ai_next)
+		n++;
+	for (address = list; address != NULL && left > 0 && rc < 0 && rc != -EINTR;
+	     address = address->ai_next, left--)
+		rc = connect_one(address, PERF_TCP_PATIENCE_MS / n);
+	return rc;
+}
+
 int
 perf_tcp_connect(const char *host, uint16_t port, int *fd)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	struct addrinfo *list, *address;
+	struct addrinfo *list;
 	char service[8];
 	int rc;
 
@@ -140,10 +157,10 @@ perf_tcp_connect(const char *host, uint16_t port, int *fd)
 	rc = getaddrinfo(host, service, &hints, &list);
 	if (rc != 0)
 		return perf_fail(-EINVAL, "%s: %s", host, gai_strerror(rc));
-	rc = -ENOENT;
-	for (address = list; address != NULL && rc < 0; address = address->ai_next)
-		rc = connect_one(address);
+	rc = connect_any(list);
 	freeaddrinfo(list);
+	if (rc == -EINTR)
+		return rc;
 	if (rc < 0)
 		return perf_fail(
 			rc,

@@ -34,12 +34,12 @@ int perf_tcp_listen(uint16_t port, int *listener);
 int perf_tcp_accept(int listener, int *fd);
 
 /**
- * Connect to a server.
+ * Connect to a server. A host with several addresses that do not answer has PERF_TCP_PATIENCE_MS for all of them together.
  *
  * @param host A name or an address.
  * @param port TCP's.
  * @param fd   Out: the connection, which does not block.
- * @return 0; an error: it was said.
+ * @return 0; -EINTR (Ctrl-C); another error: it was said.
  */
 int perf_tcp_connect(const char *host, uint16_t port, int *fd);
 
