@@ -101,8 +101,13 @@ static void
 settle_mtu(struct perf_end *end)
 {
 	const uint32_t active = rdmapmd_mtu_bytes(end->port.active_mtu);
+	const int32_t wanted = end->options->mtu;
 
-	end->mtu = end->options->mtu != 0 ? end->options->mtu : active;
+	end->mtu = perf_mtu_is_one(wanted) ? (uint32_t)wanted : active;
+	if (wanted != 0 && !perf_mtu_is_one(wanted))
+		perf_say("%s: Invalid MTU - %d; please choose mtu from {256,512,1024,2048,4096}; "
+			 "will run with the port active mtu - %u",
+			 end->device, wanted, active);
 	if (end->mtu > active) {
 		perf_say("%s: Requested mtu is higher than active mtu; changing to active mtu - %u",
 			 end->device, active);
@@ -123,7 +128,7 @@ check_reads(struct perf_end *end)
 
 	if (perf_op_atomic(end->options->op) && end->attr.atomic_cap == RDMAPMD_ATOMIC_NONE)
 		return perf_fail(-EINVAL, "%s: the device has no atomics", end->device);
-	end->out_reads = end->options->out_reads;
+	end->out_reads = end->options->out_reads > 0 ? (uint32_t)end->options->out_reads : 0;
 	if (end->out_reads > most)
 		perf_say(
 			"%s: Number of outstanding reads is above max = %u; changing to that max value",

@@ -56,7 +56,8 @@ perf_transport_name(enum rdmapmd_qp_type transport)
 
 enum kind {
 	FLAG,	/* bool: true */
-	NUMBER, /* uint32_t, min to max */
+	INT,	/* int32_t, any */
+	NUMBER, /* uint32_t, min to max; INT_MAX: no more than that is said of it */
 	COUNT,	/* uint64_t, min to max */
 	WORD,	/* an enum, one of `words` */
 	SWITCH, /* bool, one of `words` */
@@ -72,6 +73,7 @@ struct row {
 	size_t member;	  /* of struct perf_options */
 	size_t has;	  /* bool that says it was given; 0: none */
 	const char *title;
+	const char *type; /* that perftest reads it as; NULL: int */
 	uint64_t min, max;
 	const char *const *words;
 	unsigned int nwords;
@@ -94,27 +96,25 @@ parse_u64(const char *text, uint64_t *number)
 	return errno != 0 || *end != '\0' ? -EINVAL : 0;
 }
 
-/* Bytes, or with k or m, as perftest has it. */
+/* Bytes, or with K or M at the end. What else stands behind the number perftest passes over: "4k" are four bytes. */
 static int
 parse_size(struct perf_options *options, const char *value)
 {
-	char text[24];
-	size_t length = strlen(value);
-	uint64_t number;
-	unsigned int shift = 0;
+	const size_t length = strlen(value);
+	const char last = length > 0 ? value[length - 1] : '\0';
+	const unsigned int shift = last == 'K' ? 10 : last == 'M' ? 20 : 0;
+	const char *behind = value + length - (shift != 0);
+	char *end;
+	long number = strtol(value, &end, 0);
 
-	if (length == 0 || length >= sizeof(text))
-		return perf_usage_error("--size=%s is no size", value);
-	memcpy(text, value, length + 1);
-	if (strchr("kKmM", text[length - 1]) != NULL) {
-		shift = tolower((unsigned char)text[length - 1]) == 'k' ? 10 : 20;
-		text[length - 1] = '\0';
-	}
-	if (parse_u64(text, &number) != 0 || number > UINT32_MAX || number << shift < 1 ||
-	    number << shift > UINT_MAX / 2)
+	if (number < 1 || number > UINT_MAX / 2 >> shift)
 		return perf_usage_error("Message Size should be between %d and %d", 1,
 					UINT_MAX / 2);
-	options->size = (uint32_t)(number << shift);
+	options->size = (uint32_t)number << shift;
+	if (end < behind)
+		perf_say("--size=%s: taken for %u bytes, as perftest does: K and M multiply, and "
+			 "nothing else",
+			 value, options->size);
 	return 0;
 }
 
@@ -177,20 +177,19 @@ static const struct row rows[] = {
 	{ "connection", 'c', OTHER, .parse = parse_transport },
 	{ "ib-dev", 'd', TEXT, .member = MEMBER(device) },
 	{ "duration", 'D', NUMBER, .member = MEMBER(duration), .title = "Duration period", .min = 1,
-	  .max = 1000000 },
+	  .max = INT_MAX },
 	{ "events", 'e', FLAG, .member = MEMBER(events) },
 	{ "CPU-freq", 'F', OTHER },
 	{ "inline_size", 'I', NUMBER, .member = MEMBER(inline_size), .title = "Max inline",
 	  .min = 0, .max = 912 },
 	{ "iters", 'n', COUNT, .member = MEMBER(iters), .has = MEMBER(has_iters),
 	  .title = "Iteration num", .min = 5, .max = 100000000 },
-	{ "mtu", 'm', NUMBER, .member = MEMBER(mtu), .has = MEMBER(has_mtu), .title = "MTU",
-	  .min = 256, .max = 4096 },
-	{ "outs", 'o', NUMBER, .member = MEMBER(out_reads), .has = MEMBER(has_out_reads),
-	  .title = "Outstanding Reads", .min = 1, .max = 254 },
+	{ "mtu", 'm', INT, .member = MEMBER(mtu), .has = MEMBER(has_mtu), .title = "MTU" },
+	{ "outs", 'o', INT, .member = MEMBER(out_reads), .has = MEMBER(has_out_reads),
+	  .title = "Outstanding Reads" },
 	{ "port", 'p', NUMBER, .member = MEMBER(port), .title = "Port", .min = 1, .max = 65535 },
 	{ "post_list", 'l', NUMBER, .member = MEMBER(post_list), .title = "Send Post List size",
-	  .min = 1, .max = 1024 },
+	  .min = 1, .max = INT_MAX },
 	{ "cq-mod", 'Q', NUMBER, .member = MEMBER(cq_mod), .has = MEMBER(has_cq_mod),
 	  .title = "CQ moderation", .min = 1, .max = 1024 },
 	{ "qp", 'q', NUMBER, .member = MEMBER(qps), .has = MEMBER(has_qps), .title = "num of Qps",
@@ -200,10 +199,10 @@ static const struct row rows[] = {
 	{ "size", 's', OTHER, .has = MEMBER(has_size), .parse = parse_size },
 	{ "tx-depth", 't', NUMBER, .member = MEMBER(tx_depth), .has = MEMBER(has_tx_depth),
 	  .title = "Tx depth", .min = 1, .max = 15000 },
-	{ "qp-timeout", 'u', NUMBER, .member = MEMBER(timeout), .title = "QP Timeout", .min = 0,
-	  .max = 31 },
-	{ "gid-index", 'x', NUMBER, .member = MEMBER(gid_index), .title = "Gid index", .min = 0,
-	  .max = 64 },
+	{ "qp-timeout", 'u', NUMBER, .member = MEMBER(timeout), .title = "QP Timeout",
+	  .type = "uint8_t", .min = 0, .max = 31 },
+	{ "gid-index", 'x', NUMBER, .member = MEMBER(gid_index), .title = "Gid index",
+	  .type = "uint8_t", .min = 0, .max = 64 },
 	{ "out_json", 0, OTHER, .may_be_bare = true, .parse = parse_json },
 	{ "out_json_file", 0, TEXT, .member = MEMBER(json_file) },
 	{ "report_gbits", 0, FLAG, .member = MEMBER(gbits) },
@@ -242,13 +241,34 @@ take_word(const struct row *row, void *member, const char *value)
 }
 
 static int
+no_number(const struct row *row, const char *value)
+{
+	return perf_usage_error("%s argument %s should be %s", row->title, value,
+				row->type != NULL ? row->type : "int");
+}
+
+static int
+take_int(const struct row *row, int32_t *member, const char *value)
+{
+	char *end;
+	long number = strtol(value, &end, 0);
+
+	if (end == value || *end != '\0')
+		return no_number(row, value);
+	*member = (int32_t)RTE_MAX((long)INT32_MIN, RTE_MIN((long)INT32_MAX, number));
+	return 0;
+}
+
+static int
 take_number(const struct row *row, struct perf_options *options, const char *value)
 {
 	void *member = (char *)options + row->member;
 	uint64_t number;
 
 	if (parse_u64(value, &number) != 0)
-		return perf_usage_error("%s argument %s should be int", row->title, value);
+		return no_number(row, value);
+	if (number < row->min && row->max == INT_MAX)
+		return perf_usage_error("%s must be positive", row->title);
 	if (number < row->min || number > row->max)
 		return perf_usage_error("%s should be between %llu and %llu", row->title,
 					(unsigned long long)row->min, (unsigned long long)row->max);
@@ -268,6 +288,7 @@ take(const struct row *row, struct perf_options *options, const char *value)
 		*(bool *)((char *)options + row->has) = true;
 	switch (row->kind) {
 	case FLAG: *(bool *)member = true; return 0;
+	case INT: return take_int(row, member, value);
 	case NUMBER:
 	case COUNT: return take_number(row, options, value);
 	case WORD:

@@ -59,11 +59,11 @@ struct perf_options {
 	uint32_t qps;	      /**< queue pairs */
 	uint32_t tx_depth;    /**< requests of a queue pair under way */
 	uint32_t rx_depth;    /**< receives of a queue pair, or of the SRQ */
-	uint32_t mtu;	      /**< bytes; 0: the port's */
+	int32_t mtu;	      /**< bytes, as they were given: perf_mtu_is_one(); 0: the port's */
 	uint32_t post_list;   /**< requests a burst */
 	uint32_t cq_mod;      /**< a completion for so many requests */
 	int32_t inline_size;  /**< bytes up to which payload is inline; PERF_INLINE_AUTO */
-	uint32_t out_reads;   /**< READs and atomics under way; 0: what the device can */
+	int32_t out_reads;    /**< READs and atomics under way; 0 and below: what the device can */
 	uint32_t timeout;     /**< of a queue pair: 4.096 us << timeout */
 	uint32_t gid_index;   /**< the source address, in the port's table */
 	bool bidirectional;
@@ -116,6 +116,13 @@ static inline bool
 perf_op_fetches(enum perf_op op)
 {
 	return op == PERF_READ || perf_op_atomic(op);
+}
+
+/** Whether a path can have an MTU of so many bytes. */
+static inline bool
+perf_mtu_is_one(int32_t mtu)
+{
+	return mtu >= 256 && mtu <= 4096 && (mtu & (mtu - 1)) == 0;
 }
 
 /**

@@ -47,7 +47,7 @@ static const char help[] =
 	"  -q, --qp=N             Num of qp's (default 1)\n"
 	"  -Q, --cq-mod=N         Generate Cqe only after N completions (default 100)\n"
 	"  -r, --rx-depth=N       Rx queue size (default 512)\n"
-	"  -s, --size=N           Size of message to exchange (default bw 65536, lat 2; k and m multiply)\n"
+	"  -s, --size=N           Size of message to exchange (default bw 65536, lat 2; K and M multiply)\n"
 	"  -t, --tx-depth=N       Size of tx queue (default 128)\n"
 	"  -u, --qp-timeout=N     QP timeout, timeout value is 4 usec * 2^N (default 14)\n"
 	"  -V, --version          Display version number\n"

@@ -118,8 +118,6 @@ check_transport(const struct perf_options *o)
 		return perf_usage_error("UC connection not possible in READ/ATOMIC verbs");
 	if (o->transport == RDMAPMD_QPT_UD && o->op != PERF_SEND)
 		return perf_usage_error("UD connection only possible in SEND verb");
-	if (o->mtu != 0 && (o->mtu & (o->mtu - 1)) != 0)
-		return perf_usage_error("MTU should be 256, 512, 1024, 2048 or 4096");
 	return 0;
 }
 
@@ -158,14 +156,14 @@ check_lat(const struct perf_options *o)
 static int
 check_bw(const struct perf_options *o)
 {
+	if (o->post_list > o->tx_depth)
+		return perf_usage_error("Post list size should not be above tx-depth, %u",
+					o->tx_depth);
 	if (o->post_list > 1 && o->iters % o->post_list != 0)
 		return perf_usage_error(
 			"Number of iterations must be a multiple of post list size");
 	if (o->post_list > 1 && o->post_list % o->cq_mod != 0)
 		return perf_usage_error("Post list size must be a multiple of CQ moderation");
-	if (o->post_list > o->tx_depth)
-		return perf_usage_error("Post list size should not be above tx-depth, %u",
-					o->tx_depth);
 	if (o->qps % o->lcores != 0)
 		return perf_usage_error("Number of QPs, %u, must be a multiple of --lcores, %u",
 					o->qps, o->lcores);
@@ -182,6 +180,8 @@ check_pingpong(const struct perf_options *o)
 	if (o->all || o->duration > 0 || o->bidirectional || o->post_list > 1 || o->events)
 		return perf_usage_error(
 			"--exchange=pingpong does not go with -a, -b, -D, -e and -l");
+	if (o->mtu != 0 && !perf_mtu_is_one(o->mtu))
+		return perf_usage_error("MTU should be 256, 512, 1024, 2048 or 4096");
 	if (o->qps > 1 && !o->use_srq)
 		return perf_usage_error(
 			"--exchange=pingpong has several queue pairs with --use-srq");

@@ -250,3 +250,17 @@ def test_a_server_that_is_not_there():
     assert done.code == 1 and "Connection refused (is the server started, with the same --port?)" in done.err, done
     done = run("no-such-host.invalid")
     assert done.code == 1 and "no-such-host.invalid: " in done.err, done
+
+
+@LONG
+@pytest.mark.parametrize("args, words", [
+    (("-m", "300"), "Invalid MTU - 300; please choose mtu from {256,512,1024,2048,4096}; will run with the port active mtu - 1024"),
+    (("-m", "4096"), "Requested mtu is higher than active mtu; changing to active mtu - 1024"),
+    (("--op=read", "-o", "100000"), "Number of outstanding reads is above max = "),
+    (("--op=read", "-o", "0"), ""),
+    (("-s", "4k"), "--size=4k: taken for 4 bytes, as perftest does"),
+], ids=" ".join)
+def test_numbers_that_perftest_takes_run(args, words):
+    done = run("--loopback", *PATIENT, *args, *FEW)
+    assert done.code == 0 and words in done.err and (words or done.messages() == []), done
+    assert done.rows() == [(4 if "-s" in args else 65536, 20)], done

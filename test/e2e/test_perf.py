@@ -121,7 +121,7 @@ def test_what_was_not_asked_for_is_not_compared():
 
 REFUSED = [
     (("-I", "900", "-t", "15000"), "bytes of inline data in such a send queue"),
-    (("-s", "1600m", "-m", "1024"), "bytes in a message"),
+    (("-s", "1600M", "-m", "1024"), "bytes in a message"),
     (("-x", "60"), "--gid-index=60: the port has no such address"),
     (("-q", "8000", "--op=send", "-r", "16384", "-n", "20000"), "entries in a completion queue"),
     (("-q", "16384",), "queue pairs"),

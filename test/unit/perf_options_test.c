@@ -141,7 +141,7 @@ static void
 each_option_has_its_member(void **state)
 {
 	struct perf_options o =
-		parsed("-s 4k -n 77 -q 3 -t 20 -r 11 -m 1024 -l 1 -Q 7 -p 19000 -x 2 -u 18 -b -e "
+		parsed("-s 4K -n 77 -q 3 -t 20 -r 11 -m 1024 -l 1 -Q 7 -p 19000 -x 2 -u 18 -b -e "
 		       "-F -I 64 -d net_rnic3 -c UC --op send --report_gbits --verify off HOST");
 
 	(void)state;
@@ -178,7 +178,7 @@ each_option_has_its_member(void **state)
 	assert_int_equal(parsed("-o 5 --op read").out_reads, 5);
 	assert_int_equal(parsed("--op send --use-srq").use_srq, true);
 	assert_int_equal(parsed("--damage 7").damage, 7);
-	assert_int_equal(parsed("--size=2m").size, 2 << 20);
+	assert_int_equal(parsed("--size=2M").size, 2 << 20);
 }
 
 /* Depths are not larger than what there is to do, and a group is not larger than what may be under way. */
@@ -287,7 +287,13 @@ perftest_refuses_these_too(void **state)
 	refused("-t 15001", "Tx depth should be between 1 and 15000");
 	refused("-Q 1025", "CQ moderation should be between 1 and 1024");
 	refused("-I 913", "Max inline should be between 0 and 912");
-	refused("-m 300", "MTU should be 256, 512, 1024, 2048 or 4096");
+	refused("-m x", "MTU argument x should be int");
+	refused("-o x --op read", "Outstanding Reads argument x should be int");
+	refused("-u x", "QP Timeout argument x should be uint8_t");
+	refused("-D 0", "Duration period must be positive");
+	refused("-s x", "Message Size should be between 1 and 2147483647");
+	refused("-s -4", "Message Size should be between 1 and 2147483647");
+	refused("-s 2048M", "Message Size should be between 1 and 2147483647");
 	refused("-x 65", "Gid index should be between 0 and 64");
 }
 
@@ -301,6 +307,10 @@ these_are_refused_besides(void **state)
 	refused("--exchange tcp", "--exchange=tcp: there are native, pingpong");
 	refused("--verify maybe", "--verify=maybe: there are off, on");
 	refused("--loopback HOST", "--loopback has no HOST");
+	refused("-l 0", "Send Post List size must be positive");
+	refused("-u 32", "QP Timeout should be between 0 and 31");
+	refused("--exchange pingpong -m 300", "MTU should be 256, 512, 1024, 2048 or 4096");
+	refused("-l 20000 -n 20000", "Post list size should not be above tx-depth, 128");
 	refused("-l 64 -t 32 -n 64", "Post list size should not be above tx-depth, 32");
 	refused("-q 3 --lcores 2", "must be a multiple of --lcores, 2");
 	refused("--mode lat --lcores 2", "--lcores is for --mode=bw");
@@ -555,6 +565,43 @@ help_and_version_are_printed(void **state)
 	assert_string_equal(printed, "dpdk-test-rdma-perf " RDMAPMD_VERSION "\n");
 }
 
+/* What it passes over is said here. */
+static void
+letters_behind_a_size_are_perftests(void **state)
+{
+	struct perf_options o;
+
+	(void)state;
+	assert_int_equal(parsed("-s 4K").size, 4096);
+	assert_int_equal(parsed("-s 2M").size, 2 << 20);
+	assert_int_equal(parsed("-s 0x10").size, 16);
+	assert_int_equal(parsed("-s 2047M").size, 2047u << 20);
+	assert_int_equal(captured("-s 4k", &o), 0);
+	assert_int_equal(o.size, 4);
+	assert_string_equal(said, "dpdk-test-rdma-perf: --size=4k: taken for 4 bytes, as perftest "
+				  "does: K and M multiply, and nothing else\n");
+	assert_int_equal(captured("-s 3mK", &o), 0);
+	assert_int_equal(o.size, 3072);
+	assert_non_null(strstr(said, "taken for 3072 bytes"));
+}
+
+/* Those that the device has no such of: it takes what the device has. */
+static void
+numbers_without_bounds_are_taken(void **state)
+{
+	(void)state;
+	assert_int_equal(parsed("-m 300").mtu, 300);
+	assert_int_equal(parsed("-m -1").mtu, -1);
+	assert_int_equal(parsed("-m 0").mtu, 0);
+	assert_int_equal(parsed("-o 0 --op read").out_reads, 0);
+	assert_int_equal(parsed("-o -3 --op read").out_reads, -3);
+	assert_int_equal(parsed("-o 100000 --op fetch_add").out_reads, 100000);
+	assert_int_equal(parsed("-l 15000 -t 15000 -n 15000").post_list, 15000);
+	assert_int_equal(parsed("-D 2000000").duration, 2000000);
+	assert_int_equal(parsed("-u 0").timeout, 0);
+	assert_int_equal(parsed("-u 31").timeout, 31);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(defaults_of_bandwidth_are_perftests),
 	cmocka_unit_test(defaults_of_latency_are_perftests),
@@ -571,6 +618,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(options_are_named_as_perftests),
 	cmocka_unit_test(exchange_pingpong_has_the_pingpongs_defaults),
 	cmocka_unit_test(help_and_version_are_printed),
+	cmocka_unit_test(letters_behind_a_size_are_perftests),
+	cmocka_unit_test(numbers_without_bounds_are_taken),
 };
 
 PLAIN_MAIN("perf-options", tests)
