@@ -66,6 +66,24 @@ perf_result_peak(const struct perf_times *times, double hz)
 	return best * hz;
 }
 
+static double
+percent_of(const struct perf_cpu *cpu, double hz)
+{
+	return cpu->ticks == 0 ? 100 : (double)cpu->ns * hz / (double)cpu->ticks / 1e7;
+}
+
+uint32_t
+perf_result_least_cpu(const struct perf_cpu *cpus, uint32_t n, double hz, double *percent)
+{
+	uint32_t i, least = 0;
+
+	for (i = 1; i < n; i++)
+		if (percent_of(&cpus[i], hz) < percent_of(&cpus[least], hz))
+			least = i;
+	*percent = percent_of(&cpus[least], hz);
+	return least;
+}
+
 void
 perf_result_bandwidth(struct perf_result *result)
 {

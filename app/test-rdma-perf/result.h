@@ -33,6 +33,23 @@ struct perf_times {
 	uint64_t n;
 };
 
+/** What a thread has had of its CPU. */
+struct perf_cpu {
+	uint64_t ns;	/**< CPU time */
+	uint64_t ticks; /**< time; 0: it did not run */
+};
+
+/**
+ * Of threads that poll the one that has had least of its CPU.
+ *
+ * @param cpus    What each has had, [n].
+ * @param n       How many; 1 and more.
+ * @param hz      Ticks a second.
+ * @param percent Out: what it has had; 100 if it did not run.
+ * @return Which.
+ */
+uint32_t perf_result_least_cpu(const struct perf_cpu *cpus, uint32_t n, double hz, double *percent);
+
 /**
  * The largest rate of any stretch from a post to a completion, as perftest looks for it.
  *

@@ -161,64 +161,75 @@ struct bandwidth_run {
 	struct perf_flows *flows[PERF_LCORES_MAX];
 };
 
-static void
-run_worker(void *arg, uint32_t worker)
-{
-	struct bandwidth_run *run = arg;
-
-	perf_bandwidth_run(run->phase, &run->phase->end->workers[worker], run->flows[worker]);
-}
-
-static uint64_t
-thread_cpu_ns(void)
+static struct perf_cpu
+cpu_now(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return (struct perf_cpu){ (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+				  rte_get_timer_cycles() };
+}
+
+/* In each worker's own thread. */
+static void
+run_worker(void *arg, uint32_t worker)
+{
+	struct bandwidth_run *run = arg;
+	struct perf_phase *phase = run->phase;
+	const struct perf_cpu start = cpu_now();
+	struct perf_cpu end;
+
+	if (phase->end->options->mode == PERF_LAT)
+		perf_latency_run(phase);
+	else
+		perf_bandwidth_run(phase, &phase->end->workers[worker], run->flows[worker]);
+	end = cpu_now();
+	phase->outcomes[worker].cpu =
+		(struct perf_cpu){ end.ns - start.ns, end.ticks - start.ticks };
 }
 
 /* A thread that polls should have had its CPU to itself. */
 static void
-say_if_busy(const struct perf_phase *phase, uint64_t cpu_ns, uint64_t ticks)
+say_if_busy(const struct perf_phase *phase)
 {
-	const double wall_ns = (double)ticks * 1e9 / (double)rte_get_timer_hz();
+	const uint32_t n = phase->end->options->lcores;
+	struct perf_cpu cpus[PERF_LCORES_MAX];
+	double percent;
+	uint32_t i, least;
 
-	if (phase->warm_up || phase->end->options->events || wall_ns <= 0 ||
-	    (double)cpu_ns * 100 >= wall_ns * BUSY_PERCENT)
+	for (i = 0; i < n; i++)
+		cpus[i] = phase->outcomes[i].cpu;
+	least = perf_result_least_cpu(cpus, n, (double)rte_get_timer_hz(), &percent);
+	if (phase->warm_up || phase->end->options->events || percent >= BUSY_PERCENT)
 		return;
-	perf_say("%s: the machine was busy: the thread that polls has had %.0f %% of its CPU",
-		 phase->end->device, (double)cpu_ns * 100 / wall_ns);
-}
-
-static int
-run_bandwidth(struct perf_side *side, struct bandwidth_run *run)
-{
-	return perf_lcores_run(side->first_lcore, side->options->lcores, run_worker, run);
+	if (n == 1)
+		perf_say("%s: the machine was busy: the thread that polls has had %.0f %% of its "
+			 "CPU",
+			 phase->end->device, percent);
+	else
+		perf_say("%s: the machine was busy: thread %u of the %u that poll has had %.0f %% "
+			 "of its CPU",
+			 phase->end->device, least + 1, n, percent);
 }
 
 /* Begin, run, and know what the other end has sent. */
 static int
 run_phase(struct perf_side *side, struct perf_phase *phase, struct bandwidth_run *run)
 {
-	const uint64_t cpu = thread_cpu_ns();
-	uint64_t start;
 	int rc = perf_exchange_begin(&side->link);
 
 	if (rc != 0)
 		return rc;
-	start = rte_get_timer_cycles();
 	if (side->options->duration > 0 && !phase->warm_up)
-		phase->deadline = start + side->options->duration * rte_get_timer_hz();
+		phase->deadline =
+			rte_get_timer_cycles() + side->options->duration * rte_get_timer_hz();
 	if (is_passive(phase->end))
 		return perf_phase_wait_sent(phase);
-	if (side->options->mode == PERF_LAT)
-		perf_latency_run(phase);
-	else
-		rc = run_bandwidth(side, run);
+	rc = perf_lcores_run(side->first_lcore, side->options->lcores, run_worker, run);
 	if (rc == 0)
 		rc = perf_phase_error(phase);
-	say_if_busy(phase, thread_cpu_ns() - cpu, rte_get_timer_cycles() - start);
+	say_if_busy(phase);
 	if (rc == 0 && (!phase->end->requests || side->options->bidirectional))
 		rc = perf_phase_wait_sent(phase);
 	return rc;

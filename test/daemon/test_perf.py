@@ -4,8 +4,11 @@ another program or runs something else."""
 
 import contextlib
 import json
+import os
 import re
 import socket
+import subprocess
+import sys
 import time
 from xml.etree import ElementTree
 
@@ -264,3 +267,21 @@ def test_numbers_that_perftest_takes_run(args, words):
     done = run("--loopback", *PATIENT, *args, *FEW)
     assert done.code == 0 and words in done.err and (words or done.messages() == []), done
     assert done.rows() == [(4 if "-s" in args else 65536, 20)], done
+
+
+@LONG
+@pytest.mark.skipif(not {0, 1} <= os.sched_getaffinity(0), reason="a worker has a CPU, another one shares one")
+def test_each_thread_that_polls_is_looked_at():
+    """The second one's CPU has a lot to do."""
+    port = ("-p", str(free_port()), *PATIENT, "--op=write", "-s", "64", "-q", "2", "--lcores=2", "-D", "1")
+    others = [subprocess.Popen(["taskset", "-c", "1", sys.executable, "-c", "while True: pass"]) for _ in range(6)]
+    try:
+        with Softrnicd() as daemon, Running(*port, vdevs=daemon.vdevs()[:1], lcores="0@0,1@1") as answers:
+            answers.wait_for("Waiting for client")
+            with Running(*port, "localhost", vdevs=daemon.vdevs()[1:], lcores="0@0,1@1") as asks:
+                done = asks.end()
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert done.code == 0 and re.search(r"the machine was busy: thread 2 of the 2 that poll has had \d+ % of its CPU", done.err), done

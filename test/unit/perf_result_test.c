@@ -387,6 +387,25 @@ addresses_are_told_as_perftest_does(void **state)
 		" GID: 254:00:00:00:00:00:00:00:00:00:00:00:00:00:00:01\n");
 }
 
+/* Not the first one alone; and none that has not run. */
+static void
+of_threads_that_poll_the_one_with_least_is_found(void **state)
+{
+	/* A tick is a nanosecond. */
+	const struct perf_cpu cpus[] = { { 95, 100 }, { 0, 0 }, { 40, 80 }, { 60, 100 } };
+	double percent;
+
+	(void)state;
+	assert_int_equal(perf_result_least_cpu(cpus, 4, 1e9, &percent), 2);
+	assert_true(near(percent, 50));
+	assert_int_equal(perf_result_least_cpu(cpus, 1, 1e9, &percent), 0);
+	assert_true(near(percent, 95));
+	assert_int_equal(perf_result_least_cpu(cpus + 1, 1, 1e9, &percent), 0);
+	assert_true(near(percent, 100));
+	assert_int_equal(perf_result_least_cpu(cpus, 1, 2e9, &percent), 0);
+	assert_true(near(percent, 190));
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(percentiles_are_of_sorted_samples),
 	cmocka_unit_test(few_samples_have_percentiles_too),
@@ -400,6 +419,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_head_is_perftests),
 	cmocka_unit_test(names_of_tests_are_perftests),
 	cmocka_unit_test(addresses_are_told_as_perftest_does),
+	cmocka_unit_test(of_threads_that_poll_the_one_with_least_is_found),
 };
 
 PLAIN_MAIN("perf-result", tests)
