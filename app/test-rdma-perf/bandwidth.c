@@ -18,7 +18,6 @@
 #define POLL_BURST   32
 #define REPOST_BURST 16u
 #define LOOK_EVERY   64u /* rounds */
-#define SILENCE_S    30	 /* longer than any --qp-timeout in use takes */
 #define LOST_MS	     500 /* what has not come then, of UC or UD, is lost */
 
 struct perf_flow {
@@ -39,6 +38,8 @@ struct perf_flows {
 	struct rdmapmd_sge *sges;
 	uint64_t noted_posts, noted_completions; /* of outcome->times */
 	bool sending;
+	unsigned int patience_s;
+	uint64_t heard; /* ticks: when the last message came, or all began */
 	uint64_t
 		quiet_since; /* ticks: of UC and UD, when the last one came after the other end had sent all */
 	struct perf_flow flow[];
@@ -114,6 +115,22 @@ all_received(struct perf_flows *flows)
 		return false;
 	flows->outcome->lost = sent - flows->outcome->received;
 	return true;
+}
+
+/* Nothing comes of what the other end sends: UC and UD have no other sign of it, and may themselves send into nothing. */
+static bool
+is_deaf(const struct perf_flows *flows)
+{
+	struct perf_phase *phase = flows->phase;
+	const uint64_t iters = phase->iters;
+
+	if (!phase->end->receives || phase->end->options->transport == RDMAPMD_QPT_RC ||
+	    atomic_load_explicit(&phase->peer_sent_known, memory_order_relaxed))
+		return false;
+	if (iters != PERF_UNTIL_STOPPED &&
+	    flows->outcome->received >= iters * flows->worker->nqueues)
+		return false;
+	return rte_get_timer_cycles() - flows->heard > flows->patience_s * rte_get_timer_hz();
 }
 
 /* ---- Requests ---- */
@@ -235,6 +252,7 @@ reap(struct perf_flows *flows)
 			perf_phase_bad_completion(flows->phase, &wcs[i]);
 		} else if (is_receive(&wcs[i])) {
 			received(flows, &wcs[i]);
+			flows->heard = now;
 			flows->quiet_since = 0;
 			if (!flows->phase->end->requests)
 				flows->outcome->end = now;
@@ -267,26 +285,43 @@ finished(struct perf_flows *flows)
 	return flows->worker->index != 0 || !phase->end->requests || phase->told_sent;
 }
 
+/* At what is not a completion. */
+static void
+look(struct perf_flows *flows)
+{
+	struct perf_phase *phase = flows->phase;
+
+	if (flows->worker->index == 0)
+		perf_phase_look(phase);
+	if (perf_phase_error(phase) == 0 && is_deaf(flows))
+		perf_phase_fail(phase,
+				perf_fail(-ETIMEDOUT,
+					  "%s: nothing has come for %u s: the way from the other "
+					  "end is cut, or it stands still",
+					  phase->end->device, flows->patience_s));
+}
+
 void
 perf_bandwidth_run(struct perf_phase *phase, struct perf_worker *worker, struct perf_flows *flows)
 {
 	struct perf_wait wait = { .worker = worker };
 	uint32_t round = 0;
 
-	flows->outcome->start = flows->outcome->end = rte_get_timer_cycles();
+	flows->outcome->start = flows->outcome->end = flows->heard = rte_get_timer_cycles();
 	while (perf_phase_error(phase) == 0 && !finished(flows)) {
 		const uint16_t n = reap(flows);
 
 		if (n > 0)
 			wait.since = 0;
-		if (worker->index == 0 && (n == 0 || ++round % LOOK_EVERY == 0))
-			perf_phase_look(phase);
+		if (n == 0 || ++round % LOOK_EVERY == 0)
+			look(flows);
 		if (n > 0)
 			continue;
-		/* An end that only receives waits as long as the other end is there. */
-		if (perf_phase_idle(phase, &wait, flows->sending ? SILENCE_S : UINT32_MAX) != 0)
-			perf_phase_fail(phase, perf_fail(-ETIMEDOUT, "%s: no completion for %d s",
-							 phase->end->device, SILENCE_S));
+		/* An RC end that only receives waits as long as the other end is there. */
+		if (perf_phase_idle(phase, &wait,
+				    flows->sending ? flows->patience_s : UINT32_MAX) != 0)
+			perf_phase_fail(phase, perf_fail(-ETIMEDOUT, "%s: no completion for %u s",
+							 phase->end->device, flows->patience_s));
 	}
 }
 
@@ -325,6 +360,7 @@ perf_bandwidth_prepare(struct perf_phase *phase, struct perf_worker *worker,
 	flows->wrs = (struct rdmapmd_send_wr *)&flows->flow[worker->nqueues];
 	flows->sges = (struct rdmapmd_sge *)&flows->wrs[o->post_list];
 	flows->sending = phase->end->requests;
+	flows->patience_s = perf_phase_patience_s(phase);
 	for (i = 0; i < worker->nqueues; i++)
 		flows->flow[i].queue = &worker->queues[i];
 	if (phase->end->receives)

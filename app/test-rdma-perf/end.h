@@ -72,6 +72,8 @@ struct perf_end {
 	struct perf_queue *queues;   /**< options->qps */
 	struct perf_worker *workers; /**< options->lcores */
 	struct perf_peer peer;
+	uint64_t
+		link_lost; /**< ticks: since when the port has no link, as it told; 0: it has one */
 };
 
 /**

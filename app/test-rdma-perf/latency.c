@@ -6,7 +6,6 @@
  * other one of two slots.
  */
 #include <errno.h>
-#include <inttypes.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
@@ -21,8 +20,6 @@
 #define SPINS \
 	16 /* looks for what is waited for, between two for anything else: it is not to be seen late */
 #define LOOK_EVERY 256u /* rounds */
-#define SILENCE_S  30
-#define LOST_S	   10 /* a datagram that has not come by then never will */
 
 struct turn {
 	struct perf_phase *phase;
@@ -32,8 +29,8 @@ struct turn {
 	struct perf_wait wait;
 	uint64_t posted, completed; /* requests */
 	uint64_t receives, received;
-	uint64_t limit_s; /* of silence */
-	uint64_t sum;	  /* ticks of all rounds */
+	unsigned int limit_s; /* of silence */
+	uint64_t sum;	      /* ticks of all rounds */
 };
 
 static bool
@@ -68,7 +65,7 @@ turn_begin(struct turn *turn, struct perf_phase *phase)
 		.worker = &phase->end->workers[0],
 		.queue = &phase->end->queues[0],
 		.outcome = &phase->outcomes[0],
-		.limit_s = phase->end->options->transport == RDMAPMD_QPT_RC ? SILENCE_S : LOST_S,
+		.limit_s = perf_phase_patience_s(phase),
 	};
 	turn->wait.worker = turn->worker;
 	/* As perf_latency_prepare() has posted them. */
@@ -156,15 +153,15 @@ wait_until(struct turn *turn, enum waits_for what, uint64_t n)
 			return false;
 		perf_phase_look(turn->phase);
 		if (perf_phase_idle(turn->phase, &turn->wait,
-				    answers && n == 0 ? UINT32_MAX : (unsigned int)turn->limit_s) ==
-		    0)
+				    answers && n == 0 ? UINT32_MAX : turn->limit_s) == 0)
 			continue;
 		perf_phase_fail(turn->phase,
-				perf_fail(-ETIMEDOUT, "%s: %s for %" PRIu64 " s%s",
-					  turn->phase->end->device,
+				perf_fail(-ETIMEDOUT, "%s: %s for %u s%s", turn->phase->end->device,
 					  what == MESSAGE ? "nothing has come" : "no completion",
 					  turn->limit_s,
-					  turn->limit_s == LOST_S ? ": a message was lost" : ""));
+					  turn->phase->end->options->transport == RDMAPMD_QPT_RC
+						  ? ""
+						  : ": a message was lost"));
 		return false;
 	}
 }

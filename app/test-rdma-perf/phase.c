@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
@@ -15,12 +16,21 @@
 #include "phase.h"
 #include "say.h"
 #include "tcp.h"
+#include "watch.h"
 
-#define LOOK_US	    200
+#define LOOK_US	 200
+#define WATCH_MS 100
+#define LINK_MS \
+	2000 /* that a link may be away: RC sends again for so long, or says that it was in vain */
 #define PROGRESS_MS 250
 #define YIELD_US \
 	50 /* after polling in vain for so long, a thread lets others run: it may wait for them */
 #define SLEEP_MS 20
+
+#define PATIENCE_S	     4
+#define PATIENCE_FOR_EVER_S  30		/* for a queue pair that never gives up */
+#define PATIENCE_BYTES_S     (1u << 24) /* that the slowest device sends in a second */
+#define PATIENCE_TIMEOUTS_US 131 /* 4.096 us, four times as a timeout may last, for eight times */
 
 static uint64_t
 ticks(uint64_t us)
@@ -131,6 +141,35 @@ look_at_interrupt(struct perf_phase *phase, uint64_t now)
 		perf_phase_fail(phase, -EINTR);
 }
 
+static void
+look_at_port(struct perf_phase *phase, uint64_t now)
+{
+	int rc;
+
+	if (now < phase->next_watch || perf_phase_error(phase) != 0)
+		return;
+	phase->next_watch = now + ticks(1000 * WATCH_MS);
+	rc = perf_watch_look(phase->end, LINK_MS);
+	if (rc != 0)
+		perf_phase_fail(phase, rc);
+}
+
+/* A reliable queue pair gives up by itself; all that completes at once has to be sent before. */
+unsigned int
+perf_phase_patience_s(const struct perf_phase *phase)
+{
+	const struct perf_options *o = phase->end->options;
+	const uint64_t bytes = (uint64_t)phase->layout.size * o->cq_mod * o->qps;
+	uint64_t seconds = PATIENCE_S;
+
+	if (o->transport == RDMAPMD_QPT_RC && o->timeout == 0)
+		seconds = PATIENCE_FOR_EVER_S;
+	else if (o->transport == RDMAPMD_QPT_RC)
+		seconds = RTE_MAX(seconds,
+				  1 + ((uint64_t)PATIENCE_TIMEOUTS_US << o->timeout) / 1000000);
+	return (unsigned int)(seconds + bytes / PATIENCE_BYTES_S);
+}
+
 void
 perf_phase_look(struct perf_phase *phase)
 {
@@ -140,6 +179,7 @@ perf_phase_look(struct perf_phase *phase)
 		return;
 	phase->next_look = now + ticks(LOOK_US);
 	look_at_interrupt(phase, now);
+	look_at_port(phase, now);
 	if (phase->deadline != 0 && now >= phase->deadline)
 		atomic_store_explicit(&phase->stop, true, memory_order_relaxed);
 	/* What comes behind SENT is RESULT, which is not the workers'. */
@@ -156,7 +196,10 @@ perf_phase_wait_sent(struct perf_phase *phase)
 
 	while (!atomic_load_explicit(&phase->peer_sent_known, memory_order_relaxed) &&
 	       perf_phase_error(phase) == 0) {
-		look_at_interrupt(phase, rte_get_timer_cycles());
+		const uint64_t now = rte_get_timer_cycles();
+
+		look_at_interrupt(phase, now);
+		look_at_port(phase, now);
 		poll(&ready, 1, PERF_TCP_TICK_MS);
 		look_at_link(phase);
 	}

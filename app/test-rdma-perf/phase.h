@@ -46,8 +46,8 @@ struct perf_phase {
 
 	/* Worker 0's own. */
 	bool told_sent;
-	uint64_t next_look, next_progress; /* ticks */
-	uint64_t interrupted;		   /* ticks: when that was seen; 0: not */
+	uint64_t next_look, next_watch, next_progress; /* ticks */
+	uint64_t interrupted;			       /* ticks: when that was seen; 0: not */
 
 	/* latency */
 	uint64_t *samples; /**< ticks; NULL: only their sum */
@@ -80,7 +80,10 @@ perf_phase_error(struct perf_phase *phase)
 	return atomic_load_explicit(&phase->error, memory_order_relaxed);
 }
 
-/** Worker 0: look at the clock, at Ctrl-C, and at what the other end says; seldom enough not to matter. */
+/** Seconds in which something completes or comes, unless it never will. */
+unsigned int perf_phase_patience_s(const struct perf_phase *phase);
+
+/** Worker 0: look at the clock, at Ctrl-C, at the port, and at what the other end says; seldom enough not to matter. */
 void perf_phase_look(struct perf_phase *phase);
 
 /** Worker 0: wait for the other end to say that it has sent all, without polling. @return 0 or the phase's error. */

@@ -24,6 +24,7 @@
 #include "side.h"
 #include "tcp.h"
 #include "verify.h"
+#include "watch.h"
 
 #define BUSY_PERCENT 90 /* of its CPU that a polling thread should have had */
 
@@ -313,9 +314,15 @@ latency_result(struct perf_phase *phase, const struct perf_verdict *own, struct 
 	}
 }
 
+static bool
+nothing_came(const struct perf_verdict *verdict)
+{
+	return verdict->lost > 0 && verdict->received == 0;
+}
+
 static int
 judge(const struct perf_side *side, const struct perf_verdict *own,
-      const struct perf_verdict *other)
+      const struct perf_verdict *other, bool warm_up)
 {
 	if (own->lost > 0)
 		perf_say("%s: %" PRIu64 " of %" PRIu64
@@ -324,6 +331,8 @@ judge(const struct perf_side *side, const struct perf_verdict *own,
 	if (other->lost > 0 && side->out != NULL)
 		perf_say("%s: %" PRIu64 " of %" PRIu64 " messages did not arrive", side->end.device,
 			 other->lost, other->lost + other->received);
+	if (!warm_up && (nothing_came(own) || nothing_came(other)))
+		return perf_fail(-ENOLINK, "%s: no message has come through", side->end.device);
 	if (own->wrong > 0 || other->wrong > 0)
 		return perf_fail(-EBADMSG, "%s: --verify has found wrong data at %s end",
 				 side->end.device, own->wrong > 0 ? "this" : "the other");
@@ -376,6 +385,9 @@ phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_lay
 	own = sum_up(phase);
 	if (rc == 0 && side->options->verify && side->options->mode == PERF_BW)
 		own.wrong += perf_verify_phase(phase);
+	/* UC and UD have sent all, wherever to. */
+	if (rc == 0 && side->options->transport != RDMAPMD_QPT_RC)
+		rc = perf_watch_look(&side->end, 0);
 	if (rc == 0)
 		rc = perf_exchange_verdict(&side->link, &own, &other);
 	if (rc == -EINTR)
@@ -383,7 +395,7 @@ phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_lay
 	if ((rc == 0 || rc == -EINTR) && !warm_up)
 		take_result(side, phase, &own, &other);
 	if (rc == 0)
-		rc = judge(side, &own, &other);
+		rc = judge(side, &own, &other, warm_up);
 	/* Receives of what was lost are still there. */
 	if (rc == 0 && (own.lost > 0 || other.lost > 0))
 		rc = perf_end_reconnect(&side->end);

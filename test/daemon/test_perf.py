@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -285,3 +286,52 @@ def test_each_thread_that_polls_is_looked_at():
             other.kill()
             other.wait()
     assert done.code == 0 and re.search(r"the machine was busy: thread 2 of the 2 that poll has had \d+ % of its CPU", done.err), done
+
+
+@LONG
+@pytest.mark.parametrize("args", [("-c", "UD"), ("-c", "UC"), ("-c", "UD", "-b")], ids=" ".join)
+def test_nothing_comes_any_more(args):
+    """Link and TCP are there: the other end is stopped, which looks as a cut behind the next switch does."""
+    with both(*args, "--op=send", "-s", "64", "-D", "600") as (answers, asks, _):
+        asks.wait_for("#bytes")
+        time.sleep(0.5)
+        asks.process.send_signal(signal.SIGSTOP)
+        start = time.monotonic()
+        server = answers.end(60)
+        took = time.monotonic() - start
+        asks.process.send_signal(signal.SIGCONT)
+        client = asks.end(60)
+    assert server.code == 1 and server.messages() == [
+        "dpdk-test-rdma-perf: net_rnic0: nothing has come for 4 s: the way from the other end is cut, or it stands still"], server
+    assert 3.5 < took < 6, took
+    assert client.code == 1 and ("gone" in client.err or "nothing has come for 4 s" in client.err), client
+
+
+@LONG
+@pytest.mark.parametrize("args", [("-c", "UD"), ("-c", "UC"), ("-c", "UD", "-b", "-q", "2"), ("-c", "UD", "--use-srq")], ids=" ".join)
+def test_nothing_comes_at_all(args):
+    """What is lost is counted, and all of it is a failure."""
+    done = run("--loopback", "--op=send", *args, "-s", "64", *FEW, vdevs=("net_rnic0,drop=1000000",))
+    assert done.code == 1 and "no message has come through" in done.err and re.search("(20|40) of (20|40) messages", done.err), done
+
+
+@LONG
+@pytest.mark.parametrize("transport", ["UC", "UD"])
+def test_no_answer_comes(transport):
+    done = run("--loopback", "--op=send", "--mode=lat", "-c", transport, *FEW, vdevs=("net_rnic0,drop=1000000",))
+    assert done.code == 1 and "net_rnic0: nothing has come for 4 s: a message was lost" in done.err, done
+
+
+@LONG
+@pytest.mark.parametrize("args", [("-c", "UD"), ("-c", "UC"), ("-c", "UD", "--mode=lat")], ids=" ".join)
+def test_the_device_of_datagrams_is_killed(args):
+    with both(*args, "--op=send", "-s", "64", "-D", "600") as (answers, asks, daemon):
+        asks.wait_for("#bytes")
+        time.sleep(0.3)
+        daemon.kill()
+        start = time.monotonic()
+        client, server = asks.end(60), answers.end(60)
+        took = time.monotonic() - start
+        daemon.start()
+    assert client.code == 1 and server.code == 1 and "gone" in client.err and "gone" in server.err, f"{client}\n{server}"
+    assert took < 5, took

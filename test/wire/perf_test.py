@@ -13,6 +13,7 @@ LONG = pytest.mark.long
 PEER = ("nsenter", f"--net={os.environ['RDMA_PEER_NETNS']}")
 # Where TCP goes; the ports have MACs and link-local addresses of their own.
 ADDRESSES = {"va": "10.78.0.1", "vb": "10.78.0.2"}
+BESIDE = {"ta": "10.79.0.1", "tb": "10.79.0.2"}
 
 
 def port(interface):
@@ -28,10 +29,10 @@ def addresses():
         subprocess.run([*within, "ethtool", "-K", interface, "tx", "off"], check=True, stdout=subprocess.DEVNULL)
 
 
-def both(*args):
+def both(*args, host=ADDRESSES["vb"]):
     server = Running(*args, vdevs=port("vb"), within=PEER)
     server.wait_for("Waiting for client")
-    return server, Running(*args, ADDRESSES["vb"], vdevs=port("va"))
+    return server, Running(*args, host, vdevs=port("va"))
 
 
 @pytest.mark.parametrize("args, size", [
@@ -63,3 +64,33 @@ def test_the_cable_is_taken_away():
     assert asks.code == 1 and "transport retry counter exceeded" in asks.err and "has gone" in asks.err, asks
     assert answers.code == 1 and "gone" in answers.err, answers
     assert took < 5.5, took
+
+
+@pytest.fixture(name="beside")
+def beside_fixture():
+    """A cable for TCP alone."""
+    holder = os.environ["RDMA_PEER_NETNS"].split("/")[2]
+    subprocess.run(["ip", "link", "add", "name", "ta", "type", "veth", "peer", "name", "tb", "netns", holder], check=True)
+    for interface, within in (("ta", ()), ("tb", PEER)):
+        subprocess.run([*within, "ip", "address", "add", f"{BESIDE[interface]}/24", "dev", interface], check=True)
+        subprocess.run([*within, "ip", "link", "set", interface, "up"], check=True)
+    yield BESIDE["tb"]
+    subprocess.run(["ip", "link", "delete", "ta"], check=True)
+
+
+@LONG
+@pytest.mark.parametrize("args", [("-c", "UD"), ("-c", "UC"), ("-c", "UD", "-b"), ("-c", "UD", "--mode=lat")], ids=" ".join)
+def test_the_cable_of_datagrams_is_taken_away(beside, args):
+    """No completion tells it, and TCP goes on."""
+    server, client = both(*args, "--op=send", "-s", "64", "-D", "600", host=beside)
+    with server, client:
+        client.wait_for("#bytes")
+        time.sleep(0.5)
+        subprocess.run(["ip", "link", "set", "va", "down"], check=True)
+        start = time.monotonic()
+        asks, answers = client.end(60), server.end(60)
+        took = time.monotonic() - start
+        subprocess.run(["ip", "link", "set", "va", "up"], check=True)
+    assert asks.code == 1 and answers.code == 1, f"{asks}\n{answers}"
+    assert "the port's link has gone" in asks.err + answers.err, f"{asks}\n{answers}"
+    assert took < 5, took
