@@ -2,7 +2,8 @@
 
 /*
  * A worker's loop: post to each queue pair that has room, in turn, and poll. Of --cq-mod requests the last one is signaled, and tells
- * of all before it. A worker that is to stop goes on to the end of such a group: then all has a completion to wait for.
+ * of all before it. A worker that is to stop goes on to the end of such a group: then all has a completion to wait for. Before that it
+ * posts a last lap, whose messages --verify can tell from those before (layout.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,6 +26,7 @@ struct perf_flow {
 	uint64_t posted, completed; /* requests */
 	uint64_t grouped;	    /* requests since the last one that was signaled */
 	uint32_t slot;		    /* of the next request */
+	uint64_t last_lap, end;	    /* the requests with which the last lap begins, and all end */
 	uint64_t receives;	    /* posted */
 	uint64_t received;
 	uint32_t consumed; /* receives that are to be posted again */
@@ -37,7 +39,7 @@ struct perf_flows {
 	struct rdmapmd_send_wr *wrs; /* a list */
 	struct rdmapmd_sge *sges;
 	uint64_t noted_posts, noted_completions; /* of outcome->times */
-	bool sending;
+	bool sending, stopped;
 	unsigned int patience_s;
 	uint64_t heard; /* ticks: when the last message came, or all began */
 	uint64_t
@@ -147,7 +149,7 @@ post_list(struct perf_flows *flows, struct perf_flow *flow)
 		const uint64_t n = flow->posted + i;
 
 		perf_request_fill(flows->phase, flow->queue, &flows->wrs[i], &flows->sges[i], n,
-				  flow->slot);
+				  flow->slot, n >= flow->last_lap);
 		flows->wrs[i].wr_id = flow->queue->index - flows->worker->queues->index;
 		if (++flow->grouped == o->cq_mod || n + 1 == flows->phase->iters) {
 			flows->wrs[i].send_flags |= RDMAPMD_SEND_SIGNALED;
@@ -169,11 +171,39 @@ post_list(struct perf_flows *flows, struct perf_flow *flow)
 
 /* Whether it has, or will have, something to post. */
 static bool
-wants_to_post(const struct perf_flows *flows, const struct perf_flow *flow, bool stopped)
+wants_to_post(const struct perf_flows *flows, const struct perf_flow *flow)
 {
 	if (flow->posted == flows->phase->iters)
 		return false;
-	return !stopped || flow->grouped != 0;
+	return flow->posted < flow->end || flow->grouped != 0;
+}
+
+static void
+set_end(const struct perf_phase *phase, struct perf_flow *flow, uint64_t end)
+{
+	flow->end = end;
+	flow->last_lap = !phase->layout.has_last ? UINT64_MAX
+			 : end == PERF_UNTIL_STOPPED
+				 ? end
+				 : end - RTE_MIN(end, (uint64_t)phase->layout.slots);
+}
+
+/* No more, but a last lap, where there is one and it has not begun. */
+static void
+stop(struct perf_flows *flows)
+{
+	const struct perf_layout *layout = &flows->phase->layout;
+	uint32_t i;
+
+	flows->stopped = true;
+	for (i = 0; i < flows->worker->nqueues; i++) {
+		struct perf_flow *flow = &flows->flow[i];
+
+		if (!layout->has_last)
+			set_end(flows->phase, flow, flow->posted);
+		else if (flow->posted < flow->last_lap)
+			set_end(flows->phase, flow, flow->posted + layout->slots);
+	}
 }
 
 /* @return Whether all is posted. */
@@ -181,18 +211,19 @@ static bool
 post_where_room(struct perf_flows *flows)
 {
 	const struct perf_options *o = flows->phase->end->options;
-	const bool stopped = atomic_load_explicit(&flows->phase->stop, memory_order_relaxed);
 	bool all = true;
 	uint32_t i;
 
+	if (!flows->stopped && atomic_load_explicit(&flows->phase->stop, memory_order_relaxed))
+		stop(flows);
 	for (i = 0; i < flows->worker->nqueues; i++) {
 		struct perf_flow *flow = &flows->flow[i];
 
-		while (wants_to_post(flows, flow, stopped) &&
+		while (wants_to_post(flows, flow) &&
 		       flow->posted - flow->completed + o->post_list <= o->tx_depth &&
 		       perf_phase_error(flows->phase) == 0)
 			post_list(flows, flow);
-		if (wants_to_post(flows, flow, stopped))
+		if (wants_to_post(flows, flow))
 			all = false;
 	}
 	return all;
@@ -361,8 +392,10 @@ perf_bandwidth_prepare(struct perf_phase *phase, struct perf_worker *worker,
 	flows->sges = (struct rdmapmd_sge *)&flows->wrs[o->post_list];
 	flows->sending = phase->end->requests;
 	flows->patience_s = perf_phase_patience_s(phase);
-	for (i = 0; i < worker->nqueues; i++)
+	for (i = 0; i < worker->nqueues; i++) {
 		flows->flow[i].queue = &worker->queues[i];
+		set_end(phase, &flows->flow[i], phase->iters);
+	}
 	if (phase->end->receives)
 		first_receives(flows);
 	*made = flows;

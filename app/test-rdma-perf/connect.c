@@ -133,8 +133,10 @@ perf_end_connect(struct perf_end *end)
 	if (end->options->transport == RDMAPMD_QPT_UD)
 		end->size_max = RTE_MIN(end->size_max, end->mtu);
 	for (i = 0; i < end->options->qps; i++) {
-		end->queues[i].peer_out = end->peer.vaddr + 2 * end->half * i;
-		end->queues[i].peer_in = end->queues[i].peer_out + end->half;
+		end->queues[i].peer_out =
+			end->peer.vaddr + perf_layout_parts(end->options) * end->part * i;
+		end->queues[i].peer_in = end->queues[i].peer_out + end->part;
+		end->queues[i].peer_last = end->queues[i].peer_in + end->part;
 	}
 	if (end->options->transport == RDMAPMD_QPT_UD) {
 		rc = rdmapmd_ah_create(end->pd, &path, &end->ah);

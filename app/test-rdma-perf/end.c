@@ -106,8 +106,8 @@ make_memory(struct perf_end *end)
 	uint32_t i;
 	int rc;
 
-	end->half = perf_layout_half(o);
-	bytes = 2 * end->half * o->qps;
+	end->part = perf_layout_part(o);
+	bytes = perf_layout_parts(o) * end->part * o->qps;
 	end->memory = rte_zmalloc("perf", bytes, 4096);
 	if (end->memory == NULL)
 		return perf_fail(-ENOMEM,
@@ -122,8 +122,9 @@ make_memory(struct perf_end *end)
 		return perf_end_cannot(end, -ENOMEM, "make queue pairs");
 	for (i = 0; i < o->qps; i++) {
 		end->queues[i].index = i;
-		end->queues[i].out = end->memory + 2 * end->half * i;
-		end->queues[i].in = end->queues[i].out + end->half;
+		end->queues[i].out = end->memory + perf_layout_parts(o) * end->part * i;
+		end->queues[i].in = end->queues[i].out + end->part;
+		end->queues[i].last = end->queues[i].in + end->part;
 	}
 	return 0;
 }

@@ -21,9 +21,9 @@ struct perf_end;
 /** A queue pair with its memory, and the other end's. */
 struct perf_queue {
 	struct rdmapmd_qp *qp;
-	uint8_t *out, *in;	    /**< halves of memory */
-	uint64_t peer_out, peer_in; /**< those of the other end, as requests name them */
-	uint32_t psn;		    /**< of its first packet */
+	uint8_t *out, *in, *last;	       /**< parts of memory; not each run has `last` */
+	uint64_t peer_out, peer_in, peer_last; /**< those of the other end, as requests name them */
+	uint32_t psn;			       /**< of its first packet */
 	uint32_t peer_qp_num, peer_psn;
 	uint32_t index; /**< among all of the end */
 };
@@ -68,12 +68,11 @@ struct perf_end {
 	struct rdmapmd_mr *mr;
 	struct rdmapmd_ah *ah; /**< UD: the way to the other end */
 	uint8_t *memory;
-	size_t half;		     /**< bytes of a queue pair's half */
+	size_t part;		     /**< bytes of a part of a queue pair's memory */
 	struct perf_queue *queues;   /**< options->qps */
 	struct perf_worker *workers; /**< options->lcores */
 	struct perf_peer peer;
-	uint64_t
-		link_lost; /**< ticks: since when the port has no link, as it told; 0: it has one */
+	uint64_t link_lost; /**< ticks: since when there is no link, as events tell; 0: there is */
 };
 
 /**

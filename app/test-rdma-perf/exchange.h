@@ -19,12 +19,12 @@
 
 /** What an end tells of a phase. */
 struct perf_verdict {
-	uint64_t iters;	      /**< messages that it has sent */
-	uint64_t received;    /**< receives that have completed */
-	uint64_t lost;	      /**< messages that should have come, and have not */
-	uint64_t wrong;	      /**< messages, slots or counters that are not what they should be */
-	double seconds;	      /**< that sending took */
-	double peak_bytes;    /**< bytes a second */
+	uint64_t iters;	   /**< messages that it has sent */
+	uint64_t received; /**< receives that have completed; UC's WRITEs: slots that any came to */
+	uint64_t lost;	   /**< messages that should have come, and have not */
+	uint64_t wrong;	   /**< messages, slots or counters that are not what they should be */
+	double seconds;	   /**< that sending took */
+	double peak_bytes; /**< bytes a second */
 	uint32_t interrupted; /**< 1: Ctrl-C was pressed there */
 };
 

@@ -175,7 +175,7 @@ post(struct turn *turn, uint64_t n)
 	struct rdmapmd_sge sge;
 
 	perf_request_fill(turn->phase, turn->queue, &wr, &sge, n,
-			  (uint32_t)(n % turn->phase->layout.slots));
+			  (uint32_t)(n % turn->phase->layout.slots), false);
 	wr.send_flags |= RDMAPMD_SEND_SIGNALED;
 	if (rdmapmd_post_send(turn->queue->qp, &wr, 1) != 1)
 		perf_phase_bad_post(turn->phase, "request", turn->queue->qp->post_send_error);

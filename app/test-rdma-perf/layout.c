@@ -13,7 +13,7 @@
 struct perf_layout
 perf_layout_of(const struct perf_options *options, uint32_t size)
 {
-	struct perf_layout layout = { .size = size };
+	struct perf_layout layout = { .size = size, .has_last = perf_layout_parts(options) > 2 };
 
 	if (options->transport == RDMAPMD_QPT_UD)
 		layout.head = RDMAPMD_GRH_BYTES;
@@ -33,16 +33,22 @@ perf_layout_first(const struct perf_options *options)
 	return options->all ? RTE_MIN(SIZE_FIRST, options->size) : options->size;
 }
 
+uint32_t
+perf_layout_parts(const struct perf_options *options)
+{
+	return options->mode == PERF_BW && options->verify && !perf_op_atomic(options->op) ? 3 : 2;
+}
+
 size_t
-perf_layout_half(const struct perf_options *options)
+perf_layout_part(const struct perf_options *options)
 {
 	uint64_t size;
-	size_t half = 0;
+	size_t part = 0;
 
 	for (size = perf_layout_first(options); size <= options->size; size *= 2) {
 		const struct perf_layout layout = perf_layout_of(options, (uint32_t)size);
 
-		half = RTE_MAX(half, layout.stride * layout.slots);
+		part = RTE_MAX(part, layout.stride * layout.slots);
 	}
-	return RTE_ALIGN_CEIL(half, (size_t)4096);
+	return RTE_ALIGN_CEIL(part, (size_t)4096);
 }

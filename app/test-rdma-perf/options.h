@@ -71,7 +71,7 @@ struct perf_options {
 	bool gbits;	/**< Gb/s instead of MB/s */
 	bool use_srq;	/**< receives of all queue pairs of an lcore in one SRQ */
 	bool verify;	/**< compare what has arrived */
-	int64_t damage; /**< offset of a byte that is damaged before it is verified; -1: none */
+	int64_t damage; /**< offset of a byte of a message that is sent damaged; -1: none */
 	uint32_t lcores;
 	bool groups_large;     /**< --cq-mod was given for messages of which each would complete */
 	const char *json_file; /**< NULL: none */

@@ -205,6 +205,11 @@ check_ours(const struct perf_options *o)
 	if (o->damage >= (int64_t)o->size)
 		return perf_usage_error("--damage=%lld: messages have %u bytes",
 					(long long)o->damage, o->size);
+	if (o->op == PERF_WRITE && o->mode == PERF_LAT && !o->all &&
+	    o->damage == (int64_t)o->size - 1)
+		return perf_usage_error("--damage=%lld: of a WRITE the last byte tells in lat that "
+					"it has come: give another one",
+					(long long)o->damage);
 	if (o->duration > 0 && o->all)
 		return perf_usage_error(
 			"Duration mode currently doesn't support running on all sizes");

@@ -38,6 +38,21 @@ ticks(uint64_t us)
 	return us * rte_get_timer_hz() / 1000000;
 }
 
+/* In bw that is one of the last lap; of a WRITE in lat the last byte tells that it has come, and stays right. */
+static uint64_t
+damaged_message(const struct perf_phase *phase)
+{
+	const struct perf_options *o = phase->end->options;
+	const int64_t size = phase->layout.size;
+	const bool lat = o->mode == PERF_LAT;
+
+	if (phase->warm_up || o->damage < 0 || o->damage >= size - (lat && o->op == PERF_WRITE))
+		return PERF_NO_MESSAGE;
+	return lat || perf_op_atomic(o->op) || phase->iters == PERF_UNTIL_STOPPED
+		       ? 0
+		       : phase->iters - 1;
+}
+
 int
 perf_phase_open(struct perf_phase *phase, struct perf_end *end, struct perf_link *link,
 		const struct perf_layout *layout, uint64_t iters, bool warm_up)
@@ -52,6 +67,7 @@ perf_phase_open(struct perf_phase *phase, struct perf_end *end, struct perf_link
 	phase->number = number;
 	phase->iters = iters;
 	phase->warm_up = warm_up;
+	phase->damaged = damaged_message(phase);
 	atomic_init(&phase->sending, end->requests ? o->lcores : 0);
 	phase->sent = calloc(2 * o->qps, sizeof(*phase->sent));
 	if (phase->sent == NULL)

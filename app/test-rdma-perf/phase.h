@@ -17,6 +17,7 @@
 #include "result.h"
 
 #define PERF_UNTIL_STOPPED UINT64_MAX
+#define PERF_NO_MESSAGE	   UINT64_MAX
 
 /** What one worker has done. */
 struct perf_outcome {
@@ -33,6 +34,8 @@ struct perf_phase {
 	uint64_t number;   /**< of phases so far: what messages are made of */
 	uint64_t iters;	   /**< messages of a queue pair; PERF_UNTIL_STOPPED */
 	uint64_t deadline; /**< ticks; 0: none */
+	uint64_t
+		damaged; /**< the message that --damage is about, or one in its slot; PERF_NO_MESSAGE */
 	bool warm_up;
 
 	atomic_bool stop;	     /**< no more requests */

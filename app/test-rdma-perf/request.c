@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
@@ -24,9 +25,9 @@ static const uint8_t opcodes[] = {
 /* ---- Memory ---- */
 
 static uint8_t *
-slot_of(const struct perf_phase *phase, uint8_t *half, uint64_t n)
+slot_of(const struct perf_phase *phase, uint8_t *part, uint64_t n)
 {
-	return half + phase->layout.stride * (n % phase->layout.slots);
+	return part + phase->layout.stride * (n % phase->layout.slots);
 }
 
 uint8_t *
@@ -50,20 +51,50 @@ key_of(const struct perf_phase *phase, const struct perf_queue *queue, bool from
 	return index << 32 | phase->number << 1 | from_client;
 }
 
-/* In bw all messages of a slot are the same, and with an SRQ those of all slots: each is filled once. */
+/*
+ * In bw all messages of a slot are the same but that of the last lap, and with an SRQ those of all slots: each is filled once. Those of
+ * the last lap have other marks.
+ */
 static uint64_t
-number_of(const struct perf_phase *phase, uint64_t n)
+number_of(const struct perf_phase *phase, uint64_t n, bool last)
 {
+	uint64_t number;
+
 	if (phase->end->options->mode == PERF_LAT)
 		return n;
-	return phase->end->options->use_srq ? 0 : n % phase->layout.slots;
+	number = phase->end->options->use_srq ? 0 : n % phase->layout.slots;
+	return last ? ~number : number;
+}
+
+/* Nobody can tell which messages an SRQ's slots end with: all of the last lap are. */
+static bool
+is_damaged(const struct perf_phase *phase, const struct perf_queue *queue, uint64_t n, bool last)
+{
+	const struct perf_options *o = phase->end->options;
+
+	if (phase->damaged == PERF_NO_MESSAGE || perf_op_atomic(o->op))
+		return false;
+	if (o->mode == PERF_LAT)
+		return n == phase->damaged;
+	return last &&
+	       (o->use_srq || (queue->index == 0 && n == phase->damaged % phase->layout.slots));
+}
+
+static void
+fill(const struct perf_phase *phase, const struct perf_queue *queue, uint64_t n, bool last)
+{
+	uint8_t *message = slot_of(phase, last ? queue->last : queue->out, n);
+
+	perf_pattern_fill(message, phase->layout.size, key_of(phase, queue, phase->end->client),
+			  number_of(phase, n, last));
+	if (is_damaged(phase, queue, n, last))
+		message[phase->end->options->damage] ^= 1;
 }
 
 void
 perf_request_write(const struct perf_phase *phase, const struct perf_queue *queue, uint64_t n)
 {
-	perf_pattern_fill(perf_request_out(phase, queue, n), phase->layout.size,
-			  key_of(phase, queue, phase->end->client), number_of(phase, n));
+	fill(phase, queue, n, false);
 }
 
 void
@@ -77,8 +108,11 @@ perf_request_prepare(const struct perf_phase *phase)
 		struct perf_queue *queue = &phase->end->queues[q];
 
 		memset(queue->in, perf_op_atomic(o->op) ? 0 : NOTHING, used);
-		for (slot = 0; slot < phase->layout.slots; slot++)
-			perf_request_write(phase, queue, slot);
+		for (slot = 0; slot < phase->layout.slots; slot++) {
+			fill(phase, queue, slot, false);
+			if (phase->layout.has_last)
+				fill(phase, queue, slot, true);
+		}
 	}
 }
 
@@ -86,43 +120,103 @@ int64_t
 perf_request_compare(const struct perf_phase *phase, const struct perf_queue *queue, uint64_t n)
 {
 	return perf_pattern_check(perf_request_in(phase, queue, n), phase->layout.size,
-				  key_of(phase, queue, !phase->end->client), number_of(phase, n));
+				  key_of(phase, queue, !phase->end->client),
+				  number_of(phase, n, phase->layout.has_last));
+}
+
+/* ---- What is there instead of a message ---- */
+
+static bool
+is_nothing(const uint8_t *at, size_t bytes)
+{
+	while (bytes > 0 && at[bytes - 1] == NOTHING)
+		bytes--;
+	return bytes == 0;
+}
+
+/* A packet after the other: each is of the one message, of the other one, or has not come. */
+static enum perf_request_found
+find(const struct perf_phase *phase, const uint8_t *in, const uint8_t *one, const uint8_t *other)
+{
+	enum perf_request_found found = PERF_FOUND_NOTHING;
+	size_t at, bytes;
+
+	for (at = 0; at < phase->layout.size; at += bytes) {
+		bytes = RTE_MIN(phase->layout.size - at, (size_t)phase->end->mtu);
+		if (memcmp(in + at, one + at, bytes) == 0 ||
+		    memcmp(in + at, other + at, bytes) == 0)
+			found = PERF_FOUND_EARLIER;
+		else if (!is_nothing(in + at, bytes))
+			return PERF_FOUND_WRONG;
+	}
+	return found;
+}
+
+enum perf_request_found
+perf_request_find(const struct perf_phase *phase, const struct perf_queue *queue, uint64_t n)
+{
+	const uint64_t key = key_of(phase, queue, !phase->end->client);
+	const size_t size = phase->layout.size;
+	enum perf_request_found found = PERF_FOUND_WRONG;
+	uint8_t *sent = malloc(2 * size);
+
+	if (sent == NULL)
+		return found;
+	perf_pattern_fill(sent, size, key, number_of(phase, n, false));
+	perf_pattern_fill(sent + size, size, key, number_of(phase, n, true));
+	found = find(phase, perf_request_in(phase, queue, n), sent, sent + size);
+	free(sent);
+	return found;
 }
 
 /* ---- Requests ---- */
 
+/* The counter is n: both make n + 1 of it. */
+static void
+fill_atomic(const struct perf_phase *phase, const struct perf_queue *queue,
+	    struct rdmapmd_send_wr *wr, uint64_t n)
+{
+	const bool add = phase->end->options->op == PERF_FETCH_ADD;
+
+	wr->wr.atomic.remote_addr = queue->peer_in;
+	wr->wr.atomic.rkey = phase->end->peer.rkey;
+	wr->wr.atomic.compare_add = add ? 1 : n;
+	wr->wr.atomic.swap = n + 1;
+	if (n == phase->damaged && queue->index == 0)
+		*(add ? &wr->wr.atomic.compare_add : &wr->wr.atomic.swap) ^=
+			UINT64_C(1) << 8 * phase->end->options->damage;
+}
+
 static void
 fill_remote(const struct perf_phase *phase, const struct perf_queue *queue,
-	    struct rdmapmd_send_wr *wr, uint64_t n, uint32_t slot)
+	    struct rdmapmd_send_wr *wr, uint64_t n, uint32_t slot, bool last)
 {
 	const struct perf_end *end = phase->end;
 	const uint64_t offset = phase->layout.stride * slot;
 
 	if (perf_op_atomic(end->options->op)) {
-		wr->wr.atomic.remote_addr = queue->peer_in;
-		wr->wr.atomic.rkey = end->peer.rkey;
-		/* The counter is n: both make n + 1 of it. */
-		wr->wr.atomic.compare_add = end->options->op == PERF_FETCH_ADD ? 1 : n;
-		wr->wr.atomic.swap = n + 1;
+		fill_atomic(phase, queue, wr, n);
 	} else if (end->options->transport == RDMAPMD_QPT_UD) {
 		wr->wr.ud.ah = end->ah;
 		wr->wr.ud.remote_qpn = queue->peer_qp_num;
 		wr->wr.ud.remote_qkey = PERF_QKEY;
 	} else {
-		wr->wr.rdma.remote_addr =
-			(end->options->op == PERF_READ ? queue->peer_out : queue->peer_in) + offset;
+		wr->wr.rdma.remote_addr = offset + (end->options->op != PERF_READ ? queue->peer_in
+						    : last			  ? queue->peer_last
+							   : queue->peer_out);
 		wr->wr.rdma.rkey = end->peer.rkey;
 	}
 }
 
 void
 perf_request_fill(const struct perf_phase *phase, const struct perf_queue *queue,
-		  struct rdmapmd_send_wr *wr, struct rdmapmd_sge *sge, uint64_t n, uint32_t slot)
+		  struct rdmapmd_send_wr *wr, struct rdmapmd_sge *sge, uint64_t n, uint32_t slot,
+		  bool last)
 {
 	const struct perf_end *end = phase->end;
-	uint8_t *half = end->options->op == PERF_READ ? queue->in : queue->out;
+	uint8_t *part = end->options->op == PERF_READ ? queue->in : last ? queue->last : queue->out;
 
-	*sge = (struct rdmapmd_sge){ (uintptr_t)half + phase->layout.stride * slot,
+	*sge = (struct rdmapmd_sge){ (uintptr_t)part + phase->layout.stride * slot,
 				     phase->layout.size, end->mr->lkey };
 	*wr = (struct rdmapmd_send_wr){
 		.sg_list = sge,
@@ -132,7 +226,7 @@ perf_request_fill(const struct perf_phase *phase, const struct perf_queue *queue
 	};
 	if (phase->layout.size <= end->inline_size && !perf_op_fetches(end->options->op))
 		wr->send_flags = RDMAPMD_SEND_INLINE;
-	fill_remote(phase, queue, wr, n, slot);
+	fill_remote(phase, queue, wr, n, slot, last);
 }
 
 /* ---- Receives ---- */

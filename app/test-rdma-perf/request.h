@@ -22,10 +22,11 @@
  * @param sge   Out: its segment.
  * @param n     Number of the message.
  * @param slot  In which it lies.
+ * @param last  Whether it is one of the last lap.
  */
 void perf_request_fill(const struct perf_phase *phase, const struct perf_queue *queue,
 		       struct rdmapmd_send_wr *wr, struct rdmapmd_sge *sge, uint64_t n,
-		       uint32_t slot);
+		       uint32_t slot, bool last);
 
 /**
  * Post receives for messages first, first + 1, ...
@@ -46,15 +47,26 @@ uint8_t *perf_request_out(const struct perf_phase *phase, const struct perf_queu
 /** Fill and clear memory, so that what arrives can be told from what was there. */
 void perf_request_prepare(const struct perf_phase *phase);
 
-/** Write message n into the slot that it is sent from. */
+/** In lat: write message n into the slot that it is sent from. */
 void perf_request_write(const struct perf_phase *phase, const struct perf_queue *queue, uint64_t n);
 
 /**
- * Compare message n with what is in its slot at this end.
+ * Compare message n with what is in its slot at this end. In bw it is one of the last lap.
  *
  * @return The offset of the first byte that is wrong; -1: none.
  */
 int64_t perf_request_compare(const struct perf_phase *phase, const struct perf_queue *queue,
 			     uint64_t n);
+
+/** What is in the slot of a message of the last lap, which is not what was sent. */
+enum perf_request_found {
+	PERF_FOUND_WRONG, /**< what nobody has sent */
+	PERF_FOUND_EARLIER, /**< packets of the lap before, or some of its own: the others were lost */
+	PERF_FOUND_NOTHING, /**< no message has ever come there */
+};
+
+/** @return Which of them it is. */
+enum perf_request_found perf_request_find(const struct perf_phase *phase,
+					  const struct perf_queue *queue, uint64_t n);
 
 #endif

@@ -314,6 +314,28 @@ latency_result(struct perf_phase *phase, const struct perf_verdict *own, struct 
 	}
 }
 
+/* Of WRITEs without immediate data nobody knows but at the end of a size, of the last lap. */
+static void
+say_lost(const struct perf_side *side, const struct perf_verdict *own,
+	 const struct perf_verdict *other)
+{
+	const bool counted = perf_op_receives(side->options->op);
+
+	if (own->lost > 0 && counted)
+		perf_say("%s: %" PRIu64 " of %" PRIu64
+			 " messages were lost, and what came was not compared",
+			 side->end.device, own->lost, own->lost + own->received);
+	else if (own->lost > 0)
+		perf_say("%s: %" PRIu64 " of the last messages were lost", side->end.device,
+			 own->lost);
+	if (other->lost > 0 && side->out != NULL && counted)
+		perf_say("%s: %" PRIu64 " of %" PRIu64 " messages did not arrive", side->end.device,
+			 other->lost, other->lost + other->received);
+	else if (other->lost > 0 && side->out != NULL)
+		perf_say("%s: %" PRIu64 " of the last messages did not arrive", side->end.device,
+			 other->lost);
+}
+
 static bool
 nothing_came(const struct perf_verdict *verdict)
 {
@@ -324,13 +346,7 @@ static int
 judge(const struct perf_side *side, const struct perf_verdict *own,
       const struct perf_verdict *other, bool warm_up)
 {
-	if (own->lost > 0)
-		perf_say("%s: %" PRIu64 " of %" PRIu64
-			 " messages were lost, and what came was not compared",
-			 side->end.device, own->lost, own->lost + own->received);
-	if (other->lost > 0 && side->out != NULL)
-		perf_say("%s: %" PRIu64 " of %" PRIu64 " messages did not arrive", side->end.device,
-			 other->lost, other->lost + other->received);
+	say_lost(side, own, other);
 	if (!warm_up && (nothing_came(own) || nothing_came(other)))
 		return perf_fail(-ENOLINK, "%s: no message has come through", side->end.device);
 	if (own->wrong > 0 || other->wrong > 0)
@@ -373,6 +389,7 @@ phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_lay
 {
 	struct bandwidth_run run = { .phase = phase };
 	struct perf_verdict own, other;
+	uint64_t wrong = 0;
 	uint32_t i;
 	int rc = perf_phase_open(phase, &side->end, &side->link, layout, iters, warm_up);
 
@@ -382,9 +399,10 @@ phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_lay
 		rc = run_phase(side, phase, &run);
 	for (i = 0; i < PERF_LCORES_MAX; i++)
 		free(run.flows[i]);
-	own = sum_up(phase);
 	if (rc == 0 && side->options->verify && side->options->mode == PERF_BW)
-		own.wrong += perf_verify_phase(phase);
+		wrong = perf_verify_phase(phase);
+	own = sum_up(phase);
+	own.wrong += wrong;
 	/* UC and UD have sent all, wherever to. */
 	if (rc == 0 && side->options->transport != RDMAPMD_QPT_RC)
 		rc = perf_watch_look(&side->end, 0);
@@ -421,6 +439,11 @@ run_sizes(struct perf_side *side)
 				      o->duration > 0 ? PERF_UNTIL_STOPPED : o->iters, false);
 	}
 	perf_progress(NULL);
+	if (rc == 0 && o->damage >= 0)
+		rc = perf_fail(-EBADMSG,
+			       "%s: --damage=%" PRId64 ": no wrong byte was found: was it given to "
+			       "the end that sends?",
+			       side->end.device, o->damage);
 	return rc;
 }
 

@@ -10,18 +10,8 @@
 #include "say.h"
 #include "verify.h"
 
-/* A WRITE has no completion where it arrives: of its bytes the last one may be seen before others. */
-#define PATIENCE_MS 200
-
-/* --damage: before it is looked at for the first time. */
-static void
-damage(const struct perf_phase *phase, uint8_t *message, uint64_t n)
-{
-	const int64_t offset = phase->end->options->damage;
-
-	if (n == 0 && offset >= 0 && offset < phase->layout.size && !phase->warm_up)
-		message[offset] ^= 1;
-}
+/* A WRITE has no completion where it arrives: of its bytes the last one may be seen before others, and UC's completes when it goes. */
+#define PATIENCE_MS 500
 
 static uint64_t
 say_wrong(const struct perf_phase *phase, const struct perf_queue *queue, uint64_t n,
@@ -33,22 +23,31 @@ say_wrong(const struct perf_phase *phase, const struct perf_queue *queue, uint64
 	return 1;
 }
 
+/* Messages that are waited for have one end of patience together; 0: it begins now. @return As perf_request_compare(). */
+static int64_t
+wait_for_message(struct perf_phase *phase, const struct perf_queue *queue, uint64_t n,
+		 uint64_t *end)
+{
+	int64_t offset;
+
+	while ((offset = perf_request_compare(phase, queue, n)) >= 0) {
+		const uint64_t now = rte_get_timer_cycles();
+
+		if (*end == 0)
+			*end = now + PATIENCE_MS * rte_get_timer_hz() / 1000;
+		if (now > *end)
+			break;
+	}
+	return offset;
+}
+
 uint64_t
 perf_verify_message(struct perf_phase *phase, const struct perf_queue *queue, uint64_t n)
 {
 	uint64_t end = 0;
-	int64_t offset;
+	int64_t offset = wait_for_message(phase, queue, n, &end);
 
-	damage(phase, perf_request_in(phase, queue, n), n);
-	while ((offset = perf_request_compare(phase, queue, n)) >= 0) {
-		const uint64_t now = rte_get_timer_cycles();
-
-		if (end == 0)
-			end = now + PATIENCE_MS * rte_get_timer_hz() / 1000;
-		if (now > end)
-			return say_wrong(phase, queue, n, offset);
-	}
-	return 0;
+	return offset >= 0 ? say_wrong(phase, queue, n, offset) : 0;
 }
 
 /* ---- Atomics ---- */
@@ -65,9 +64,8 @@ counter_at(const uint8_t *at)
 uint64_t
 perf_verify_fetched(struct perf_phase *phase, const struct perf_queue *queue, uint64_t n)
 {
-	uint8_t *at = perf_request_out(phase, queue, n);
+	const uint8_t *at = perf_request_out(phase, queue, n);
 
-	damage(phase, at, n);
 	if (counter_at(at) == n)
 		return 0;
 	perf_say("%s: queue pair 0x%06x: atomic %" PRIu64 " has fetched %" PRIu64,
@@ -78,7 +76,6 @@ perf_verify_fetched(struct perf_phase *phase, const struct perf_queue *queue, ui
 static uint64_t
 verify_counter(struct perf_phase *phase, const struct perf_queue *queue, uint64_t sent)
 {
-	damage(phase, queue->in, 0);
 	if (counter_at(queue->in) == sent)
 		return 0;
 	perf_say("%s: queue pair 0x%06x: after %" PRIu64 " atomics the counter is %" PRIu64,
@@ -88,22 +85,53 @@ verify_counter(struct perf_phase *phase, const struct perf_queue *queue, uint64_
 
 /* ---- All of a phase ---- */
 
-/* The last messages of each slot. */
+static uint64_t
+last_lap(const struct perf_phase *phase, uint64_t messages)
+{
+	return messages - RTE_MIN(messages, (uint64_t)phase->layout.slots);
+}
+
+/*
+ * The last message of each slot. To an SRQ's those of one queue pair come in order, and the last as many as there are slots are of its
+ * last lap: so are the last ones of all queue pairs together.
+ */
 static uint64_t
 verify_slots(struct perf_phase *phase, const struct perf_queue *queue, uint64_t messages)
 {
-	const uint64_t n = RTE_MIN(messages, (uint64_t)phase->layout.slots);
-	uint64_t slot, wrong = 0;
+	uint64_t n, wrong = 0;
 
-	for (slot = 0; slot < n && wrong == 0; slot++)
-		wrong += perf_verify_message(phase, queue, slot);
+	for (n = last_lap(phase, messages); n < messages && wrong == 0; n++)
+		wrong += perf_verify_message(phase, queue, n);
 	return wrong;
+}
+
+/* Nobody else counts what is lost of UC's WRITEs. */
+static uint64_t
+verify_unreliable(struct perf_phase *phase, const struct perf_queue *queue, uint64_t messages,
+		  struct perf_outcome *outcome)
+{
+	uint64_t n, end = 0;
+	int64_t offset;
+
+	for (n = last_lap(phase, messages); n < messages; n++) {
+		enum perf_request_found found = PERF_FOUND_EARLIER;
+
+		offset = wait_for_message(phase, queue, n, &end);
+		if (offset >= 0) {
+			found = perf_request_find(phase, queue, n);
+			outcome->lost++;
+		}
+		if (found == PERF_FOUND_WRONG)
+			return say_wrong(phase, queue, n, offset);
+		outcome->received += found != PERF_FOUND_NOTHING;
+	}
+	return 0;
 }
 
 static uint64_t
 verify_fetched(struct perf_phase *phase, const struct perf_queue *queue, uint64_t sent)
 {
-	uint64_t n = sent - RTE_MIN(sent, (uint64_t)phase->layout.slots), wrong = 0;
+	uint64_t n = last_lap(phase, sent), wrong = 0;
 
 	for (; n < sent && wrong == 0; n++)
 		wrong += perf_verify_fetched(phase, queue, n);
@@ -111,7 +139,7 @@ verify_fetched(struct perf_phase *phase, const struct perf_queue *queue, uint64_
 }
 
 static uint64_t
-verify_queue(struct perf_phase *phase, const struct perf_queue *queue)
+verify_queue(struct perf_phase *phase, const struct perf_queue *queue, struct perf_outcome *outcome)
 {
 	const struct perf_end *end = phase->end;
 	const bool responds = !end->requests || end->options->bidirectional;
@@ -121,6 +149,8 @@ verify_queue(struct perf_phase *phase, const struct perf_queue *queue)
 
 	if (end->options->op == PERF_READ)
 		return end->requests ? verify_slots(phase, queue, from_us) : 0;
+	if (end->options->transport == RDMAPMD_QPT_UC && end->options->op == PERF_WRITE)
+		return responds ? verify_unreliable(phase, queue, to_us, outcome) : 0;
 	if (!perf_op_atomic(end->options->op))
 		return responds ? verify_slots(phase, queue, to_us) : 0;
 	if (responds)
@@ -143,7 +173,7 @@ verify_worker(struct perf_phase *phase, const struct perf_worker *worker)
 	if (worker->srq != NULL)
 		return verify_slots(phase, worker->queues, perf_phase_peer_sent(phase, worker));
 	for (q = 0; q < worker->nqueues && wrong == 0; q++)
-		wrong += verify_queue(phase, &worker->queues[q]);
+		wrong += verify_queue(phase, &worker->queues[q], &phase->outcomes[worker->index]);
 	return wrong;
 }
 

@@ -10,7 +10,8 @@
 #include "phase.h"
 
 /**
- * After a phase of --mode=bw: the slots that messages came to, and the counters of atomics.
+ * After a phase of --mode=bw: the slots that messages came to, and the counters of atomics. Of UC's WRITEs those that are missing are
+ * counted in the outcomes as lost, and slots to which any came as received.
  *
  * @param phase The phase; both ends have sent all.
  * @return How many messages or counters at this end are wrong; the first one was said.

@@ -85,7 +85,7 @@ def test_all_sizes():
 
 @LONG
 def test_a_wrong_byte_is_told_to_both():
-    client, server = ends("--op=write", "-s", "64", *FEW, server=("--damage=9",))
+    client, server = ends("--op=write", "-s", "64", *FEW, client=("--damage=9",))
     assert (client.code, server.code) == (1, 1), f"{client}\n{server}"
     assert "is wrong at offset 9" in server.err and "has found wrong data at this end" in server.err, server
     assert "has found wrong data at the other end" in client.err, client
@@ -335,3 +335,45 @@ def test_the_device_of_datagrams_is_killed(args):
         daemon.start()
     assert client.code == 1 and server.code == 1 and "gone" in client.err and "gone" in server.err, f"{client}\n{server}"
     assert took < 5, took
+
+
+def test_a_byte_that_was_sent_wrong_is_found():
+    """In the last one of many messages that a slot has had."""
+    done = run("--loopback", *PATIENT, "--op=write", "-n", "100", "--damage=70")
+    assert done.code == 1 and "message 99 of 65536 bytes is wrong at offset 70" in done.err, done
+
+
+@LONG
+@pytest.mark.parametrize("args, words", [
+    (("--op=send", "-c", "UC", "-s", "3000"), "message 99 of 3000 bytes"), (("--op=send", "-c", "UD", "-s", "500"), "message 99 of 500 bytes"),
+    (("--op=write", "-c", "UC", "-s", "40000"), "message 99 of 40000 bytes"), (("--op=write_imm", "-c", "UC"), "message 99 of 65536 bytes"),
+    (("--op=read", "-s", "9000"), "message 99 of 9000 bytes"), (("--op=send", "-b", "-s", "3000"), "message 99 of 3000 bytes"),
+    (("--op=write", "-q", "2", "-s", "3000"), "message 99 of 3000 bytes"), (("--op=send", "-l", "4", "-Q", "2", "-s", "100"), "message 99 of 100 bytes"),
+    (("--op=send", "--use-srq", "-q", "3"), "of 65536 bytes"), (("--op=send", "--use-srq", "-q", "3", "-c", "UD", "-s", "500", "-r", "300"), "of 500 bytes"),
+    (("--op=write", "-D", "1", "-s", "3000"), "of 3000 bytes"), (("--op=read", "-D", "1", "-b", "-s", "3000"), "of 3000 bytes"),
+    (("--op=send", "--mode=lat", "-c", "UD", "-s", "100"), "message 0 of 100 bytes"), (("--op=write", "--mode=lat", "-s", "100"), "message 0 of 100 bytes"),
+    (("--op=write", "-a"), "message 99 of 128 bytes"), (("--op=read", "--mode=lat", "-a"), "message 0 of 128 bytes"),
+    (("--op=fetch_add",), "after 100 atomics the counter is 99"), (("--op=cmp_swap", "--mode=lat"), "atomic 1 has fetched 0"),
+], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+def test_each_kind_of_message_that_was_sent_wrong_is_found(args, words):
+    offset = 0 if "fetch_add" in args[0] or "cmp_swap" in args[0] else 70
+    done = run("--loopback", *PATIENT, *args, *(() if "-D" in args else ("-n", "100")), f"--damage={offset}")
+    assert done.code == 1 and "--verify has found wrong data at" in done.err, done
+    assert f"{words} is wrong at offset 70" in done.err or offset == 0 and words in done.err, done
+    # The sizes before it are right.
+    assert [size for size, _ in done.rows("lat" if "--mode=lat" in args else "bw")][:6] == [2, 4, 8, 16, 32, 64] or "-a" not in args, done
+
+
+@LONG
+def test_damage_at_an_end_that_sends_nothing_is_told():
+    client, server = ends("--op=write", "-s", "64", *FEW, server=("--damage=9",))
+    assert client.code == 0 and client.messages() == [], client
+    assert server.code == 1 and "--damage=9: no wrong byte was found: was it given to the end that sends?" in server.err, server
+
+
+@LONG
+def test_writes_that_are_lost_are_no_wrong_data():
+    """UC has no completion where they arrive."""
+    done = run("--loopback", "--op=write", "-c", "UC", "-s", "30000", *FEW, vdevs=("net_rnic0,drop=1000000",))
+    assert done.code == 1 and "2 of the last messages were lost" in done.err and "no message has come through" in done.err, done
+    assert "wrong" not in done.err, done

@@ -315,6 +315,8 @@ these_are_refused_besides(void **state)
 	refused("-q 3 --lcores 2", "must be a multiple of --lcores, 2");
 	refused("--mode lat --lcores 2", "--lcores is for --mode=bw");
 	refused("--verify off --damage 1", "--damage needs --verify=on");
+	refused("--mode lat -s 64 --damage 63",
+		"--damage=63: of a WRITE the last byte tells in lat");
 	refused("-s 64 --damage 64", "--damage=64: messages have 64 bytes");
 	refused("A B", "\"B\": there is one HOST");
 	refused("--nonsense", "unknown option --nonsense");
@@ -600,6 +602,10 @@ numbers_without_bounds_are_taken(void **state)
 	assert_int_equal(parsed("-D 2000000").duration, 2000000);
 	assert_int_equal(parsed("-u 0").timeout, 0);
 	assert_int_equal(parsed("-u 31").timeout, 31);
+	/* What tells that a WRITE has come is no matter elsewhere. */
+	assert_int_equal(parsed("--mode lat -s 64 --damage 62").damage, 62);
+	assert_int_equal(parsed("--mode lat --op send -s 64 --damage 63").damage, 63);
+	assert_int_equal(parsed("-s 64 --damage 63").damage, 63);
 }
 
 static const struct CMUnitTest tests[] = {
