@@ -556,8 +556,10 @@ each_is_refused(struct flock *f)
 static void
 test_frames_that_come_another_way(void **state)
 {
-	withstand(*state, spoof, each_is_refused,
-		  of_cable(count_of(100000, 1000000, 10000000, 100000), 5));
+	withstand(
+		*state, spoof, each_is_refused,
+		of_cable(count_of(port_wires != NULL ? 100000 : 1000000, 1000000, 10000000, 100000),
+			 5));
 }
 
 /* A gap opened where there was none, and nowhere else, is told of: once. */
@@ -616,7 +618,7 @@ test_garbage(void **state)
 
 	f->may_miss = port_wires != NULL;
 	withstand(f, garbage, most_has_arrived,
-		  of_cable(count_of(100000, 1000000, 10000000, 10000), 20));
+		  of_cable(count_of(100000, 1000000, 10000000, 100000), 10));
 	f->may_miss = false;
 }
 
