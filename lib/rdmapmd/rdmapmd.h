@@ -33,7 +33,7 @@
  *   thread may use an object while another destroys it.
  * - **Blocking.** Control calls may wait for a command of the device, at most for its timeout. Bursts never block.
  *
- * Source: IBTA vol. 1, chapter 10, "Managing HCA Resources", and chapter 11, as each header says. Ports: DPDK Programmer's
+ * Source: IBTA vol. 1, chapter 10, "Managing HCA Resources", and chapter 11, verb by verb. Ports: DPDK Programmer's
  * Guide, "Poll Mode Driver", "Device Identification, Ownership and Configuration".
  */
 #ifndef RDMAPMD_H
