@@ -78,6 +78,12 @@ class Softrnicd:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def hand_over(daemon, uid, gid):
+    """The sockets are their owner's alone: make another user that."""
+    for path in (daemon.folder, os.path.dirname(daemon.sockets[0]), *daemon.sockets):
+        os.chown(path, uid, gid)
+
+
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 

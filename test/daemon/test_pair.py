@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from daemon.softrnicd import PATIENCE, PROGRAM, SANITIZED, Softrnicd
+from daemon.softrnicd import PATIENCE, PROGRAM, SANITIZED, Softrnicd, hand_over
 from e2e.hugepages import hugepages
 from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward, nobody, send_some, take_in
 from size import FULL
@@ -21,7 +21,7 @@ PEER = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "daemon", "daemon_frame
 def run(eal, user=None):
     with Softrnicd() as daemon:
         if user is not None:
-            hand_over(daemon, user)
+            hand_over(daemon, user.pw_uid, user.pw_gid)
         with Testpmd(daemon.vdevs(), eal=eal, user=user) as testpmd:
             testpmd.prompt()
             check_exact(forward(testpmd))
@@ -33,12 +33,6 @@ def run(eal, user=None):
             assert not testpmd.complaints()
         if user is None:
             daemon.stop()
-
-
-def hand_over(daemon, user):
-    """The sockets are their owner's alone: make another user that."""
-    for path in (daemon.folder, os.path.dirname(daemon.sockets[0]), *daemon.sockets):
-        os.chown(path, user.pw_uid, user.pw_gid)
 
 
 @pytest.mark.parametrize("eal", hugepages("in memory", "single-file segments", "legacy"))

@@ -14,6 +14,21 @@ NAMES = sorted(name for name in os.listdir(FOLDER) if os.path.exists(os.path.joi
 PATIENCE = 600
 
 
+class Place:
+    """
+    Where programs are, and how they are started.
+
+    suffix: behind their names; eal: what they need beside a README's words; before: a command that has them run as somebody else;
+    env: their environment; owner: who has the sockets of softrnicd's devices, by uid and gid
+    """
+
+    def __init__(self, folder, suffix="", eal=(), before=(), env=None, owner=None):
+        self.folder, self.suffix, self.eal, self.before, self.env, self.owner = folder, suffix, eal, before, env, owner
+
+
+BUILT = Place(os.path.join(BUILD, "examples"), eal=("-d", PLUGIN))
+
+
 def readme(name, at=0):
     """The commands of its first block, or of that one, `$ COMMAND`, each with the lines that it prints."""
     with open(os.path.join(FOLDER, name, "README.md"), encoding="utf-8") as text:
@@ -29,13 +44,13 @@ def readme(name, at=0):
     return commands
 
 
-def command(argv, unique=""):
-    """What is built here, of a command of a README; `unique` tells processes of a test apart that run side by side."""
+def command(argv, unique="", place=BUILT):
+    """A command of a README with the program that is in that place; `unique` tells processes of a test apart that run side by side."""
     argv = [arg for arg in argv if not arg.startswith("--file-prefix")]
     at = argv.index("--")
     lcores = [] if any(arg.startswith("--lcores") for arg in argv) else ["--lcores=0@(0-1)"]
-    return [os.path.join(BUILD, "examples", os.path.basename(argv[0])), "-d", PLUGIN, *argv[1:at], *lcores, "--no-telemetry",
-            f"--file-prefix=rnic-example{unique}-{os.getpid()}", *argv[at:]]
+    return [*place.before, os.path.join(place.folder, os.path.basename(argv[0]) + place.suffix), *place.eal, *argv[1:at], *lcores,
+            "--no-telemetry", f"--file-prefix=rnic-example{unique}-{os.getpid()}", *argv[at:]]
 
 
 def in_place(argv, folder):
@@ -43,15 +58,15 @@ def in_place(argv, folder):
     return [re.sub(r"(^|=)wires(?=/|$)", rf"\1{folder}", arg) for arg in argv]
 
 
-def execute(argv):
+def execute(argv, place=BUILT):
     """Exit code and output of a command as a README has it."""
-    done = subprocess.run(command(argv), capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(command(argv, place=place), env=place.env, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
-def start(argv, unique="", **more):
+def start(argv, unique="", place=BUILT):
     """Behind it wait_for(), then finish()."""
-    return subprocess.Popen(command(argv, unique), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    return subprocess.Popen(command(argv, unique, place), env=place.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def wait_for(process, pattern):
@@ -78,9 +93,9 @@ def says(lines, output):
     return all(re.search(f"^{pattern}$", output, re.M) for pattern in patterns)
 
 
-def run_readme(name):
-    """Of a README with one command: what it says when that has run."""
+def run_readme(name, place=BUILT):
+    """Of a README whose first block has one command: what it says when that has run."""
     (argv, lines), = readme(name)
-    code, output = execute(argv)
+    code, output = execute(argv, place)
     assert code == 0 and says(lines, output), output
     return output

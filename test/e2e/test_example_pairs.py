@@ -5,15 +5,15 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import tempfile
 import threading
 import time
 
 import pytest
 
-from daemon.softrnicd import Softrnicd, until
-from e2e import examples
+from e2e import example_readmes, examples
+from e2e.example_readmes import MESSAGE, RECORD, Log, folder_of, pingpong, softrnicd
+from e2e.examples import BUILT
 from e2e.tcp_port import free_port
 from size import FULL
 
@@ -25,22 +25,6 @@ TEXT = re.compile(rb"0000:[0-9a-f]{6}:[0-9a-f]{6}:[0-9a-f]{32}\0")
 def fixture_folder():
     with tempfile.TemporaryDirectory(prefix="rnic-pairs-") as made:
         yield made
-
-
-def devices_of(argv):
-    """What a README's softrnicd has."""
-    assert argv[:3] == ["softrnicd", "--dir", "wires"], argv
-    return [value for option, value in zip(argv, argv[1:]) if option == "--device"]
-
-
-def folder_of(daemon):
-    return daemon.sockets[0].rpartition("/")[0]
-
-
-def pingpong(daemon, side, *args):
-    """The README's server (1) or client (2)."""
-    argv, _ = examples.readme("rdma_pingpong", 1)[side]
-    return examples.start([*examples.in_place(argv, folder_of(daemon)), *args], unique=f"-{side}")
 
 
 class Between(threading.Thread):
@@ -70,7 +54,7 @@ class Between(threading.Thread):
 
 @pytest.fixture(name="daemon")
 def fixture_daemon():
-    with Softrnicd(devices_of(examples.readme("rdma_pingpong", 1)[0][0])) as running:
+    with softrnicd(examples.readme("rdma_pingpong", 1)[0][0]) as running:
         yield running
 
 
@@ -119,101 +103,19 @@ def test_pingpong_says_who_is_not_there(daemon):
 
 
 def test_forward_and_serve_as_its_readme_says():
-    """Frames and a reader at once; then the table is written, and the frames go elsewhere."""
-    (softrnicd, ready), (forwarder, serves), (peer, lines) = examples.readme("forward_and_serve")
-    assert ready == ["ready wires/a.sock"], ready
-    with Softrnicd(devices_of(softrnicd)) as daemon:
-        forwarding = examples.start(examples.in_place(forwarder, folder_of(daemon)), unique="-forwarder")
-        examples.wait_for(forwarding, "^" + re.escape(serves[0]) + "$")
-        examples.wait_for(forwarding, "^port 1 serves at fe80::")
-        code, output = examples.execute(examples.in_place(peer, folder_of(daemon)))
-        assert code == 0, output
-        # Every number of these lines: frames, counters, and where they came out.
-        assert "\n".join(lines[:3]) + "\n" in output and examples.says(lines, output), output
-        code, said = examples.finish(forwarding, signal.SIGINT)
-        assert code == 0, said
-        # The bytes are those of frames of 60: 3,000 of the peer's, each once.
-        assert "3000 frames of 180000 bytes that an entry was for" in said, said
-        daemon.stop()
+    example_readmes.forward_and_serve(BUILT, None)
 
 
 @pytest.mark.long
 def test_forward_peer_says_that_nobody_answers():
-    (softrnicd, _), _, (peer, _) = examples.readme("forward_and_serve")
-    with Softrnicd(devices_of(softrnicd)) as daemon:
+    (argv, _), _, (peer, _) = examples.readme("forward_and_serve")
+    with softrnicd(argv) as daemon:
         code, output = examples.execute(examples.in_place(peer, folder_of(daemon)))
     assert code == 1 and "the forwarder's answer: nothing for 10 s" in output, output
 
 
-class Log:
-    """rdmo_log's README, or rdmo_queue's: its daemon, whose log it is, and producers, which are on a switch."""
-
-    def __init__(self, folder, example="rdmo_log", faults=""):
-        (softrnicd, ready), (self.tail, self.tells), (self.producer, self.told), *self.others = examples.readme(example)
-        assert ready == ["ready wires/w0.sock"], ready
-        self.folder = folder
-        self.address = f"127.0.0.1:{free_port()}"
-        self.daemon = Softrnicd([device + faults for device in devices_of(softrnicd)], count=4)
-        self.said = f"{folder}/said"
-        self.processes = []
-
-    def read(self):
-        """What all tails have said."""
-        with open(self.said, encoding="utf-8") as text:
-            return text.read()
-
-    def wait_for(self, pattern, behind=0):
-        until(lambda: re.search(pattern, self.read()[behind:], re.M), pattern)
-
-    def command(self, argv, device, *args):
-        """With ticket and log in the folder."""
-        argv = [re.sub("w[01]", device, arg) if arg.startswith("--vdev") else arg for arg in argv]
-        argv = [f"{self.folder}/{arg}" if arg in ("ticket", "log") else arg for arg in argv]
-        argv = ["--lcores=0@(0-1),1@(0-1)" if arg.startswith("--lcores") else arg for arg in argv]
-        return [*examples.in_place(argv, folder_of(self.daemon)), *args]
-
-    def start_tail(self, *args):
-        """Which has all that it says in a file: it is waited for, and nothing of it gets lost."""
-        argv = examples.command(self.command(self.tail, "w0", self.address, *args), "-tail")
-        with open(self.said, "a", encoding="utf-8") as said:
-            behind = said.tell()
-            self.processes.append(subprocess.Popen(argv, stdout=said, stderr=subprocess.STDOUT))
-        self.wait_for(f"^listening at {self.address}$", behind)
-        return self.processes[-1]
-
-    def start_producer(self, producer, lines):
-        argv = self.command(self.producer[:-2], f"w{1 + producer % 3}", str(producer), lines)
-        self.processes.append(examples.start(argv, unique=f"-{producer}"))
-        return self.processes[-1]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, value, trace):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
-        self.daemon.__exit__(kind, value, trace)
-
-
-RECORD = re.compile(r"^producer (\d+), record (\d+): (.*)$", re.M)
-
-
 def test_rdmo_log_as_its_readme_says(folder):
-    """But for the address. All lines of the file are there, in its order; the ticket is nobody else's."""
-    with Log(folder) as log:
-        makefile = os.path.join(examples.FOLDER, "rdmo_log", "Makefile")
-        tail = log.start_tail()
-        assert os.stat(f"{folder}/ticket").st_mode & 0o777 == 0o600
-        code, output = examples.finish(log.start_producer(7, makefile))
-        with open(makefile, encoding="utf-8") as text:
-            lines = text.read().splitlines()
-        assert code == 0 and examples.says(log.told, output) and f"{len(lines)} lines appended" in output, output
-        tail.send_signal(signal.SIGINT)
-        code, output = tail.wait(examples.PATIENCE), log.read()
-        assert code == 0 and examples.says(log.tells, output) and f"\n{len(lines)} lines\n" in output, output
-        assert RECORD.findall(output) == [("7", str(i + 1), line) for i, line in enumerate(lines)], output
+    example_readmes.rdmo_log(BUILT, folder)
 
 
 def write_lines(path, producer, count):
@@ -311,9 +213,6 @@ def test_rdmo_log_of_others_is_told(folder):
         assert tail.wait(examples.PATIENCE) == 0, log.read()
 
 
-MESSAGE = re.compile(r"^sender (\d+), message (\d+): (.*)$", re.M)
-
-
 def cpu_ticks(process):
     """Of its first thread, which is the main lcore's."""
     with open(f"/proc/{process.pid}/task/{process.pid}/stat", encoding="ascii") as stat:
@@ -321,44 +220,20 @@ def cpu_ticks(process):
     return int(fields[11]) + int(fields[12])
 
 
+def sleeps(process):
+    before = cpu_ticks(process)
+    time.sleep(1)
+    assert cpu_ticks(process) - before <= os.sysconf("SC_CLK_TCK") // 10
+
+
 def test_rdmo_queue_as_its_readme_says(folder):
-    """But for the address. Who takes sleeps while there is nothing to take."""
-    with Log(folder, "rdmo_queue") as queue:
-        makefile = os.path.join(examples.FOLDER, "rdmo_queue", "Makefile")
-        take = queue.start_tail()
-        assert os.stat(f"{folder}/ticket").st_mode & 0o777 == 0o600
-        before = cpu_ticks(take)
-        time.sleep(1)
-        assert cpu_ticks(take) - before <= os.sysconf("SC_CLK_TCK") // 10
-        code, output = examples.finish(queue.start_producer(7, makefile))
-        with open(makefile, encoding="utf-8") as text:
-            lines = text.read().splitlines()
-        assert code == 0 and examples.says(queue.told, output) and f"{len(lines)} messages sent" in output, output
-        queue.wait_for(f"^sender 7, message {len(lines)}:")
-        take.send_signal(signal.SIGINT)
-        code, output = take.wait(examples.PATIENCE), queue.read()
-        assert code == 0 and examples.says(queue.tells, output) and f"\n{len(lines)} messages\n" in output, output
-        assert MESSAGE.findall(output) == [("7", str(i + 1), line) for i, line in enumerate(lines)], output
+    """Who takes sleeps while there is nothing to take."""
+    example_readmes.rdmo_queue(BUILT, folder, idle=sleeps)
 
 
 def test_rdmo_params_as_its_readme_says(folder):
-    """But for the address; and what cannot be set."""
-    with Log(folder, "rdmo_params") as params:
-        server = params.start_tail()
-        assert os.stat(f"{folder}/ticket").st_mode & 0o777 == 0o600
-        code, output = examples.execute(params.command(params.producer, "w1"))
-        assert code == 0 and examples.says(params.told, output), output
-        (reader, told), = params.others
-        code, output = examples.execute(params.command(reader, "w2"))
-        assert code == 0 and examples.says(told, output), output
-        assert re.findall(r"^parameter (\d+): (\d+)$", output, re.M) == [("7", "42"), ("999", "1")], output
-        params.wait_for("^parameter 7: 42, was 0$")
-        params.wait_for("^parameter 999: 1, was 0$")
-        for wrong in ("1000=1", "7", "7=", "=1", "7=x"):
-            code, output = examples.execute([*params.command(params.producer[:-2], "w1"), wrong])
-            assert code == 1 and wrong in output, output
-        server.send_signal(signal.SIGINT)
-        assert server.wait(examples.PATIENCE) == 0, params.read()
+    """And what cannot be set."""
+    example_readmes.rdmo_params(BUILT, folder, wrong=("1000=1", "7", "7=", "=1", "7=x"))
 
 
 @pytest.mark.long

@@ -2,7 +2,9 @@
 """What `ninja install` puts where, what somebody builds and runs with it, and what `ninja uninstall` leaves."""
 
 import glob
+import grp
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -10,7 +12,7 @@ import tempfile
 
 import pytest
 
-from e2e import examples
+from e2e import example_readmes, examples
 
 SOURCE, BUILD = os.environ["RDMAPMD_SOURCE"], os.environ["RDMAPMD_BUILD"]
 ROOT = os.geteuid() == 0
@@ -169,22 +171,26 @@ def as_user(*command):
     return ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", *command)
 
 
-def build_example(tree, folder, target, name="rdma_pingpong"):
+def build_example(tree, folder, target, name):
     """A copy of the installed example, by its own Makefile."""
     shutil.copytree(tree.example(name), folder, dirs_exist_ok=True)
     code, said = run("make", "-C", folder, target, "CFLAGS=-O2 -Werror", env=tree.env)
     assert code == 0, said
 
 
-def run_example(tree, folder, program, *eal, **more):
-    os.mkdir(os.path.join(folder, "run"), 0o777)
-    os.chmod(os.path.join(folder, "run"), 0o777)
-    env = dict(tree.env, RUNTIME_DIRECTORY=os.path.join(folder, "run"), HOME="/nonexistent", **more)
-    return run(*as_user(os.path.join(folder, program), *eal, "--vdev=net_rnic0", "--lcores=0@(0-1)", "--no-huge", "-m256",
-                        "--no-pci", "--no-telemetry", "--", "net_rnic0", "100"), env=env)
+def place_of(tree, folder, **how):
+    """Where an ordinary user finds what was built in that folder, and nothing else of ours but `how`'s."""
+    run_time = os.path.join(folder, "run")
+    os.mkdir(run_time)
+    env = dict(tree.env, RUNTIME_DIRECTORY=run_time, HOME="/nonexistent", **how.pop("env", {}))
+    owner = None
+    if ROOT:
+        owner = pwd.getpwnam("nobody").pw_uid, grp.getgrnam("nogroup").gr_gid
+        os.chown(run_time, *owner)
+    return examples.Place(folder, before=as_user(), env=env, owner=owner, **how)
 
 
-# One of them in every run; the others differ in what stands in their main.c, and e2e-examples compiles that.
+# One of them in every run; the others differ in what stands in their main.c, and e2e-examples compiles and runs that.
 EACH = [pytest.param(name, marks=[] if name == "rdma_pingpong" else [pytest.mark.long]) for name in examples.NAMES]
 
 
@@ -193,35 +199,32 @@ def programs(folder):
     return [path for path in glob.glob(os.path.join(folder, "*")) if os.path.isfile(path) and os.access(path, os.X_OK)]
 
 
+def run_as_its_readme_says(name, place):
+    """Its files are the user's, too."""
+    if SOFTRNIC:
+        example_readmes.run(name, place, place.env["RUNTIME_DIRECTORY"])
+
+
 @pytest.mark.parametrize("name", EACH)
-def test_an_example_builds_with_the_shared_library(tree, folder, name):
+def test_a_user_builds_and_runs_an_example_with_the_shared_library(tree, folder, name):
     build_example(tree, folder, "shared", name)
     assert os.path.join(folder, name) in programs(folder)
+    env = {"LD_LIBRARY_PATH": tree.libdir}
     for program in programs(folder):
-        code, said = run("ldd", program, env=dict(tree.env, LD_LIBRARY_PATH=tree.libdir))
+        code, said = run("ldd", program, env=dict(tree.env, **env))
         assert code == 0 and f"librdmapmd.so.0 => {tree.libdir}" in os.path.normpath(said).replace("/./", "/"), said
+    run_as_its_readme_says(name, place_of(tree, folder, eal=("-d", tree.plugin), env=env))
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_an_example_builds_with_everything_linked_in(tree, folder, name):
+def test_a_user_builds_and_runs_an_example_with_everything_linked_in(tree, folder, name):
+    """The driver is in the program: no plugin, no library of ours."""
     build_example(tree, folder, "static", name)
     assert os.path.join(folder, name + "-static") in programs(folder)
     for program in programs(folder):
         code, said = run("ldd", program, env=tree.env)
         assert code == 0 and "librdmapmd" not in said and "librte" not in said, said
-
-
-if SOFTRNIC:
-    def test_a_user_without_hugepages_runs_the_shared_example(tree, folder):
-        build_example(tree, folder, "shared")
-        code, said = run_example(tree, folder, "rdma_pingpong", "-d", tree.plugin, LD_LIBRARY_PATH=tree.libdir)
-        assert code == 0 and "the last message: pong 99" in said, said
-
-    def test_a_user_without_hugepages_runs_the_static_example(tree, folder):
-        """The driver is in the program: no plugin, no library of ours."""
-        build_example(tree, folder, "static")
-        code, said = run_example(tree, folder, "rdma_pingpong-static")
-        assert code == 0 and "the last message: pong 99" in said, said
+    run_as_its_readme_says(name, place_of(tree, folder, suffix="-static"))
 
 
 def test_calls_need_the_word_that_they_are_experimental(tree, folder):
