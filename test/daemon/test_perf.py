@@ -65,10 +65,11 @@ def test_each_operation_between_two_processes(op, size, mode):
 
 
 @LONG
-@pytest.mark.parametrize("transport, mode", [("UC", "bw"), ("UC", "lat"), ("UD", "bw"), ("UD", "lat")])
-def test_transports_over_a_switch(transport, mode):
-    client, server = ends("-c", transport, "--op=send", f"--mode={mode}", "-s", "1000", *FEW, devices=SWITCH)
-    check(client, server, [(1000, 20)], mode)
+@pytest.mark.parametrize("transport, op", [("RC", "send"), ("RC", "write"), ("RC", "read"), ("UC", "send"), ("UD", "send")])
+@pytest.mark.parametrize("mode", ["bw", "lat"])
+def test_transports_over_a_switch(transport, op, mode):
+    client, server = ends("-c", transport, "--op", op, f"--mode={mode}", "-s", "1000", *FEW, devices=SWITCH)
+    check(client, server, [(1000, 20)], mode, answers=mode == "bw" or op != "read")
 
 
 @LONG
