@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from daemon.softrnicd import PAIR, Softrnicd
-from e2e.perf import PATIENT, Running, run
+from e2e.perf import PATIENT, Running, leave_nothing, run
 from e2e.tcp_port import free_port
 
 SWITCH = tuple(f"name={name},wire=switch:hub" for name in "ab")
@@ -25,15 +25,15 @@ LONG = pytest.mark.long
 
 
 @contextlib.contextmanager
-def both(*args, client=(), server=(), devices=PAIR, devargs=("", ""), terminal=False):
+def both(*args, client=(), server=(), devices=PAIR, devargs=("", ""), terminal=False, **how):
     """Two ends that have met: they run `args`, and each its own; devargs: of the server's port and the client's. The client's stderr may
-    be a terminal."""
+    be a terminal; how: what command() knows."""
     port = ("-p", str(free_port()))
     with Softrnicd(devices) as daemon:
         vdevs = [vdev + more for vdev, more in zip(daemon.vdevs(), devargs)]
-        with Running(*port, *PATIENT, *args, *server, vdevs=vdevs[:1]) as answers:
+        with Running(*port, *PATIENT, *args, *server, vdevs=vdevs[:1], **how) as answers:
             answers.wait_for("Waiting for client")
-            with Running(*port, *PATIENT, *args, *client, "localhost", vdevs=vdevs[1:], terminal=terminal) as asks:
+            with Running(*port, *PATIENT, *args, *client, "localhost", vdevs=vdevs[1:], terminal=terminal, **how) as asks:
                 yield answers, asks, daemon
         daemon.stop()
 
@@ -139,10 +139,34 @@ def test_ctrl_c_prints_what_was_measured(mode, tmp_path):
     report = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert (report["results"]["MsgSize"], report["results"]["n_iterations"]) == client.rows(kind)[0], report
     assert ElementTree.parse(tmp_path / "out.svg").getroot().tag.endswith("svg")
-    # Nothing stays that stays after no other end.
-    with Running("--loopback", *FEW) as ordinary:
-        assert ordinary.end().code == 0
-    assert asks.left() == answers.left() == ordinary.left(), f"{asks.left()} {answers.left()} {ordinary.left()}"
+    leave_nothing(asks, answers)
+
+
+@LONG
+def test_ctrl_c_among_the_sizes(tmp_path):
+    """Those before are told whole."""
+    with both("--op=send", "-a", "-n", "2000", client=("--out_json_file", f"{tmp_path}/out.json")) as (answers, asks, _):
+        asks.wait_for("\n 8 ")
+        asks.interrupt()
+        client, server = asks.end(60), answers.end(60)
+    rows = client.rows()
+    assert client.code == 130 and 3 <= len(rows) < 23 and rows[:-1] == [(2 << i, 2000) for i in range(len(rows) - 1)], client
+    assert rows[-1][0] == 1 << len(rows) and rows[-1][1] <= 2000, client
+    assert server.code == 1 and "the other end was interrupted" in server.err and server.rows()[:-1] == rows[:-1], server
+    report = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert [(result["MsgSize"], result["n_iterations"]) for result in report["results"]] == rows, report
+    leave_nothing(asks, answers)
+
+
+@LONG
+def test_ctrl_c_with_several_lcores():
+    with both("--op=send", "-s", "64", "-q", "2", "--lcores=2", "-D", "600", terminal=True, lcores="(0-1)@(0-1)") as (answers, asks, _):
+        asks.wait_until_it_measures()
+        asks.interrupt()
+        client, server = asks.end(60), answers.end(60)
+    assert client.code == 130 and len(client.rows()) == 1 and client.rows()[0][1] > 0, client
+    assert server.code == 1 and "the other end was interrupted" in server.err and len(server.rows()) == 1, server
+    leave_nothing(asks, answers)
 
 
 @LONG
@@ -152,6 +176,7 @@ def test_ctrl_c_at_the_server_and_before_there_is_a_client():
         answers.interrupt()
         client, server = asks.end(60), answers.end(60)
     assert server.code == 130 and client.code == 1 and re.search("the other end (has gone|was interrupted)", client.err), f"{client}\n{server}"
+    leave_nothing(asks, answers)
     with Running("-p", str(free_port())) as alone:
         alone.wait_for("Waiting for client")
         alone.interrupt()

@@ -8,8 +8,8 @@ import socket
 
 import pytest
 
-from daemon.softrnicd import Softrnicd
-from e2e.perf import Running
+from daemon.softrnicd import Softrnicd, until
+from e2e.perf import Running, leave_nothing
 from e2e.tcp_port import free_port
 
 LONG = pytest.mark.long
@@ -48,6 +48,29 @@ def test_both_ends_of_ours(args):
         sent = re.search(r"^(\d+) bytes in [0-9.]+ seconds = [0-9.]+ Mbit/sec$", done.out, re.M)
         rounds = re.search(r"^(\d+) iters in [0-9.]+ seconds = [0-9.]+ usec/iter$", done.out, re.M)
         assert sent and rounds and int(sent[1]) == 2 * size * int(rounds[1]) and int(rounds[1]) >= count, done
+
+
+@LONG
+@pytest.mark.parametrize("interrupted", ["client", "server"])
+def test_ctrl_c_prints_what_was_measured(interrupted, tmp_path):
+    """The other end cannot be told: it learns that nothing comes any more."""
+    args = ("-p", str(free_port()), "--exchange=pingpong", "-n", "10000000", "-u", "18")
+    # In its log is each completion.
+    logs = {interrupted: {"log": tmp_path / "log", "eal": ["--log-level=pmd.net.rnic.dump:debug"]}}
+    with Softrnicd() as daemon:
+        vdevs = daemon.vdevs()
+        with Running(*args, vdevs=vdevs[:1], **logs.get("server", {})) as answers:
+            answers.wait_for("Waiting for client")
+            with Running(*args, "localhost", vdevs=vdevs[1:], **logs.get("client", {})) as asks:
+                ended, left = (asks, answers) if interrupted == "client" else (answers, asks)
+                until(lambda: ended.process.poll() is not None or ended.logged().count("\ndump cqe ") > 20, "messages")
+                ended.interrupt()
+                done, other = ended.end(60), left.end(60)
+        daemon.stop()
+    assert done.code == 130 and len(done.rows("lat")) == 1 and 0 < done.rows("lat")[0][1] < 10000000, str(done)[-2000:]
+    assert re.search(rf"^{done.rows('lat')[0][1]} iters in ", done.out, re.M), done
+    assert other.code == 1 and re.search("retry counter exceeded|nothing has come for 4 s", other.err) and len(other.rows("lat")) == 1, other
+    leave_nothing(asks, answers)
 
 
 def test_a_client_tells_one_text_and_ends_with_done():
