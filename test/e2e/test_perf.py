@@ -304,13 +304,14 @@ def combinations():
 
 
 @pytest.mark.long
+@pytest.mark.tells
 def test_every_combination_that_perftest_allows_runs():
     """A process each, one after the other; without --full each eleventh of them, which is of all kinds."""
     every = list(combinations())
     tried = every if FULL else every[::11]
+    assert len(every) == 648
     for args, mode, size, iters in tried:
         done = loopback(*args, "-n", "10")
         assert done.code == 0, f"{args}\n{done}"
         assert done.rows(mode) == [(size, iters)], f"{args}\n{done}"
-    print(f"{len(tried)} of {len(every)} combinations")
-    assert len(every) == 648
+    print(f"{combinations.__name__}() in {os.path.basename(__file__)}: {len(tried)} of {len(every)} have run")
