@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from daemon.softrnicd import PAIR, Softrnicd
+from daemon.softrnicd import PAIR, Softrnicd, least_ticks
 from e2e.perf import PATIENT, Running, leave_nothing, run
 from e2e.tcp_port import free_port
 
@@ -76,6 +76,17 @@ def test_transports_over_a_switch(transport, op, mode):
 def test_both_ways_with_several_queue_pairs():
     client, server = ends("--op=write", "-b", "-q", "4", "-s", "3000", *FEW)
     check(client, server, [(3000, 80)])
+
+
+@LONG
+def test_ends_that_wait_for_events_sleep():
+    """Nothing arrives: one waits for an acknowledgement, the other one for a message. Who polls for them has a CPU's time."""
+    with both("--op=send", "-s", "64", "-e", "-u", "22", devices=[f"{device},drop=1000000" for device in PAIR]) as (answers, asks, _):
+        asks.wait_for("#bytes")
+        for end in (asks, answers):
+            assert least_ticks(end.process.pid, 5) <= 5
+        asks.interrupt()
+        assert asks.end(60).code == 130
 
 
 @LONG
