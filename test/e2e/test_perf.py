@@ -111,23 +111,6 @@ def test_what_was_not_asked_for_is_not_compared():
     check(loopback("--verify=off", "--mode=lat", *FEW), [(2, 20)], "lat")
 
 
-REFUSED = [
-    (("-I", "900", "-t", "15000"), "bytes of inline data in such a send queue"),
-    (("-s", "1600M", "-m", "1024"), "bytes in a message"),
-    (("-x", "60"), "--gid-index=60: the port has no such address"),
-    (("-q", "8000", "--op=send", "-r", "16384", "-n", "20000"), "entries in a completion queue"),
-    (("-q", "16384",), "queue pairs"),
-]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("args, words", REFUSED, ids=[words for _, words in REFUSED])
-def test_what_the_device_cannot_is_refused_before_anything_is_made(args, words):
-    done = loopback(*args)
-    assert done.code == 1 and words in done.err, done
-    assert "no memory" not in done.err and "bytes of memory" not in done.err, done
-
-
 def test_usage_is_checked_before_eal_starts():
     for args, words in ((("-c", "UD", "--op=read"), "UD connection only possible in SEND verb"), (("--use_cuda=0",), "--use_cuda is not supported")):
         done = run(*args)
