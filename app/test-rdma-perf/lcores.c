@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include <rte_cycles.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
@@ -12,13 +14,13 @@
 #include "options.h"
 #include "say.h"
 
-static cpu_set_t cpus; /* of the process, before EAL */
+static cpu_set_t own_cpus; /* of the process, before EAL */
 
 void
 perf_lcores_note_cpus(void)
 {
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
-		CPU_ZERO(&cpus);
+	if (sched_getaffinity(0, sizeof(own_cpus), &own_cpus) != 0)
+		CPU_ZERO(&own_cpus);
 }
 
 int
@@ -54,30 +56,48 @@ struct job {
 	void (*run)(void *arg, uint32_t worker);
 	void *arg;
 	uint32_t worker;
+	struct perf_cpu *cpu;
 };
+
+static struct perf_cpu
+cpu_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (struct perf_cpu){ (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+				  rte_get_timer_cycles() };
+}
 
 static int
 run_job(void *arg)
 {
-	struct job *job = arg;
+	const struct job *job = arg;
+	const struct perf_cpu start = cpu_now();
+	struct perf_cpu end;
 
 	job->run(job->arg, job->worker);
+	end = cpu_now();
+	*job->cpu = (struct perf_cpu){ end.ns - start.ns, end.ticks - start.ticks };
 	return 0;
 }
 
 int
-perf_lcores_run(uint32_t first, uint32_t n, void (*run)(void *arg, uint32_t worker), void *arg)
+perf_lcores_run(uint32_t first, uint32_t n, void (*run)(void *arg, uint32_t worker), void *arg,
+		struct perf_cpu *cpus)
 {
 	struct job jobs[PERF_LCORES_MAX];
 	uint32_t i, started;
 	int rc = 0;
 
-	for (started = 1; started < n && rc == 0; started++) {
-		jobs[started] = (struct job){ run, arg, started };
-		rc = rte_eal_remote_launch(run_job, &jobs[started], nth_lcore(first + started));
+	for (i = 0; i < n; i++) {
+		cpus[i] = (struct perf_cpu){ 0 };
+		jobs[i] = (struct job){ run, arg, i, &cpus[i] };
 	}
+	for (started = 1; started < n && rc == 0; started++)
+		rc = rte_eal_remote_launch(run_job, &jobs[started], nth_lcore(first + started));
 	if (rc == 0)
-		run(arg, 0);
+		run_job(&jobs[0]);
 	for (i = 1; i < started; i++)
 		rte_eal_wait_lcore(nth_lcore(first + i));
 	return rc;
@@ -107,8 +127,8 @@ run_in_thread(void *arg)
 {
 	struct perf_lcores_other *other = arg;
 
-	if (CPU_COUNT(&cpus) > 0)
-		pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
+	if (CPU_COUNT(&own_cpus) > 0)
+		pthread_setaffinity_np(pthread_self(), sizeof(own_cpus), &own_cpus);
 	if (rte_thread_register() != 0)
 		perf_say("EAL has no lcore number left for the second end");
 	run_on_lcore(other);

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "result.h"
+
 /** Note where the process may run. Before EAL starts, which ties the thread to one CPU. */
 void perf_lcores_note_cpus(void);
 
@@ -30,9 +32,11 @@ int perf_lcores_check(uint32_t each, uint32_t ends);
  * @param n     How many.
  * @param run   What they do.
  * @param arg   Its first argument; the second one is the worker's number.
+ * @param cpus  Out: what the thread of each has had meanwhile, [n]; of those that have not run all zeros.
  * @return 0; -EBUSY an lcore is in use: nothing runs then.
  */
-int perf_lcores_run(uint32_t first, uint32_t n, void (*run)(void *arg, uint32_t worker), void *arg);
+int perf_lcores_run(uint32_t first, uint32_t n, void (*run)(void *arg, uint32_t worker), void *arg,
+		    struct perf_cpu *cpus);
 
 /** The second end. */
 struct perf_lcores_other;

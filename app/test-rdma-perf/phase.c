@@ -27,7 +27,7 @@
 	50 /* after polling in vain for so long, a thread lets others run: it may wait for them */
 #define SLEEP_MS 20
 
-#define PATIENCE_S	     4
+#define PATIENCE_S	     3
 #define PATIENCE_FOR_EVER_S  30		/* for a queue pair that never gives up */
 #define PATIENCE_BYTES_S     (1u << 24) /* that the slowest device sends in a second */
 #define PATIENCE_TIMEOUTS_US 131 /* 4.096 us, four times as a timeout may last, for eight times */

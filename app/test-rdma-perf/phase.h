@@ -24,7 +24,6 @@ struct perf_outcome {
 	uint64_t sent, received, lost, wrong;
 	uint64_t start, end;	 /* ticks: of what is measured */
 	struct perf_times times; /* for the peak; n 0: not noted */
-	struct perf_cpu cpu;	 /* of the thread, while it ran */
 };
 
 struct perf_phase {

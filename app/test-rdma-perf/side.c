@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -162,46 +161,26 @@ struct bandwidth_run {
 	struct perf_flows *flows[PERF_LCORES_MAX];
 };
 
-static struct perf_cpu
-cpu_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (struct perf_cpu){ (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
-				  rte_get_timer_cycles() };
-}
-
-/* In each worker's own thread. */
 static void
 run_worker(void *arg, uint32_t worker)
 {
 	struct bandwidth_run *run = arg;
 	struct perf_phase *phase = run->phase;
-	const struct perf_cpu start = cpu_now();
-	struct perf_cpu end;
 
 	if (phase->end->options->mode == PERF_LAT)
 		perf_latency_run(phase);
 	else
 		perf_bandwidth_run(phase, &phase->end->workers[worker], run->flows[worker]);
-	end = cpu_now();
-	phase->outcomes[worker].cpu =
-		(struct perf_cpu){ end.ns - start.ns, end.ticks - start.ticks };
 }
 
 /* A thread that polls should have had its CPU to itself. */
 static void
-say_if_busy(const struct perf_phase *phase)
+say_if_busy(const struct perf_phase *phase, const struct perf_cpu *cpus)
 {
 	const uint32_t n = phase->end->options->lcores;
-	struct perf_cpu cpus[PERF_LCORES_MAX];
 	double percent;
-	uint32_t i, least;
+	uint32_t least = perf_result_least_cpu(cpus, n, (double)rte_get_timer_hz(), &percent);
 
-	for (i = 0; i < n; i++)
-		cpus[i] = phase->outcomes[i].cpu;
-	least = perf_result_least_cpu(cpus, n, (double)rte_get_timer_hz(), &percent);
 	if (phase->warm_up || phase->end->options->events || percent >= BUSY_PERCENT)
 		return;
 	if (n == 1)
@@ -218,6 +197,7 @@ say_if_busy(const struct perf_phase *phase)
 static int
 run_phase(struct perf_side *side, struct perf_phase *phase, struct bandwidth_run *run)
 {
+	struct perf_cpu cpus[PERF_LCORES_MAX];
 	int rc = perf_exchange_begin(&side->link);
 
 	if (rc != 0)
@@ -227,10 +207,10 @@ run_phase(struct perf_side *side, struct perf_phase *phase, struct bandwidth_run
 			rte_get_timer_cycles() + side->options->duration * rte_get_timer_hz();
 	if (is_passive(phase->end))
 		return perf_phase_wait_sent(phase);
-	rc = perf_lcores_run(side->first_lcore, side->options->lcores, run_worker, run);
+	rc = perf_lcores_run(side->first_lcore, side->options->lcores, run_worker, run, cpus);
 	if (rc == 0)
 		rc = perf_phase_error(phase);
-	say_if_busy(phase);
+	say_if_busy(phase, cpus);
 	if (rc == 0 && (!phase->end->requests || side->options->bidirectional))
 		rc = perf_phase_wait_sent(phase);
 	return rc;

@@ -4,12 +4,9 @@ another program or runs something else."""
 
 import contextlib
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 from xml.etree import ElementTree
 
@@ -308,24 +305,6 @@ def test_numbers_that_perftest_takes_run(args, words):
 
 
 @LONG
-@pytest.mark.skipif(not {0, 1} <= os.sched_getaffinity(0), reason="a worker has a CPU, another one shares one")
-def test_each_thread_that_polls_is_looked_at():
-    """The second one's CPU has a lot to do."""
-    port = ("-p", str(free_port()), *PATIENT, "--op=write", "-s", "64", "-q", "2", "--lcores=2", "-D", "1")
-    others = [subprocess.Popen(["taskset", "-c", "1", sys.executable, "-c", "while True: pass"]) for _ in range(6)]
-    try:
-        with Softrnicd() as daemon, Running(*port, vdevs=daemon.vdevs()[:1], lcores="0@0,1@1") as answers:
-            answers.wait_for("Waiting for client")
-            with Running(*port, "localhost", vdevs=daemon.vdevs()[1:], lcores="0@0,1@1") as asks:
-                done = asks.end()
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
-    assert done.code == 0 and re.search(r"the machine was busy: thread 2 of the 2 that poll has had \d+ % of its CPU", done.err), done
-
-
-@LONG
 @pytest.mark.parametrize("args", [("-c", "UD"), ("-c", "UC"), ("-c", "UD", "-b")], ids=" ".join)
 def test_nothing_comes_any_more(args):
     """Link and TCP are there: the other end is stopped, which looks as a cut behind the next switch does."""
@@ -339,13 +318,13 @@ def test_nothing_comes_any_more(args):
         asks.process.send_signal(signal.SIGCONT)
         client = asks.end(60)
     assert server.code == 1 and server.messages() == [
-        "dpdk-test-rdma-perf: net_rnic0: nothing has come for 4 s: the way from the other end is cut, or it stands still"], server
-    assert 3.5 < took < 6, took
-    assert client.code == 1 and ("gone" in client.err or "nothing has come for 4 s" in client.err), client
+        "dpdk-test-rdma-perf: net_rnic0: nothing has come for 3 s: the way from the other end is cut, or it stands still"], server
+    assert 2.5 < took < 5, took
+    assert client.code == 1 and ("gone" in client.err or "nothing has come for 3 s" in client.err), client
 
 
 @LONG
-@pytest.mark.parametrize("args", [("-c", "UD"), ("-c", "UC"), ("-c", "UD", "-b", "-q", "2"), ("-c", "UD", "--use-srq")], ids=" ".join)
+@pytest.mark.parametrize("args", [("-c", "UD"), ("-c", "UC"), ("-c", "UD", "-b", "-q", "2")], ids=" ".join)
 def test_nothing_comes_at_all(args):
     """What is lost is counted, and all of it is a failure."""
     done = run("--loopback", "--op=send", *args, "-s", "64", *FEW, vdevs=("net_rnic0,drop=1000000",))
@@ -356,7 +335,7 @@ def test_nothing_comes_at_all(args):
 @pytest.mark.parametrize("transport", ["UC", "UD"])
 def test_no_answer_comes(transport):
     done = run("--loopback", "--op=send", "--mode=lat", "-c", transport, *FEW, vdevs=("net_rnic0,drop=1000000",))
-    assert done.code == 1 and "net_rnic0: nothing has come for 4 s: a message was lost" in done.err, done
+    assert done.code == 1 and "net_rnic0: nothing has come for 3 s: a message was lost" in done.err, done
 
 
 @LONG
