@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PERF_LINK_VERSION  1
+#define PERF_LINK_VERSION  2
 #define PERF_LINK_HEAD	   31
 #define PERF_LINK_BODY_MAX (1u << 20)
 

@@ -136,7 +136,7 @@ def serve(said, *args):
 
 
 @pytest.mark.parametrize("said, words", [
-    pytest.param(b"RDMAPERF 001 HELLO    00000001\nx" + bytes(30), "the other end is not ibv_*_pingpong", marks=LONG),
+    pytest.param(b"RDMAPERF 002 HELLO    00000001\nx" + bytes(30), "the other end is not ibv_*_pingpong", marks=LONG),
     pytest.param(text(gid="0" * 32), "the other end tells no address: start it with -g INDEX", marks=LONG),
     pytest.param(text()[:20], "the other end has gone while addresses were exchanged", marks=LONG)], ids=["native", "address", "short"])
 def test_a_client_that_says_something_else(said, words):

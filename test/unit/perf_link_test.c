@@ -83,7 +83,7 @@ that_the_other_end_has_gone_is_said_once(void **state)
 static void
 a_message_that_came_before_the_end_is_had(void **state)
 {
-	static const char whole[] = "RDMAPERF 001 SENT     00000002\n1\n";
+	static const char whole[] = "RDMAPERF 002 SENT     00000002\n1\n";
 	struct perf_message message;
 
 	(void)state;
@@ -98,7 +98,7 @@ a_message_that_came_before_the_end_is_had(void **state)
 static void
 that_the_other_end_is_silent_is_said_once(void **state)
 {
-	static const char half[] = "RDMAPERF 001 HE";
+	static const char half[] = "RDMAPERF 002 HE";
 	struct perf_message message;
 
 	(void)state;

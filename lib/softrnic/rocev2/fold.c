@@ -35,7 +35,7 @@ static struct {
 
 /* x^n modulo the polynomial. */
 static uint64_t
-power(uint32_t n)
+power_of(uint32_t n)
 {
 	uint32_t rest = UINT32_C(1) << 31;
 
@@ -45,17 +45,17 @@ power(uint32_t n)
 }
 
 static struct distance
-distance(uint32_t bits)
+distance_of(uint32_t bits)
 {
-	return (struct distance){ power(bits + 32), power(bits - 32) };
+	return (struct distance){ power_of(bits + 32), power_of(bits - 32) };
 }
 
 RTE_INIT(rocev2_fold_init)
 {
-	by.bits2048 = distance(2048);
-	by.bits512 = distance(512);
-	by.bits128 = distance(128);
-	by.x64 = power(64);
+	by.bits2048 = distance_of(2048);
+	by.bits512 = distance_of(512);
+	by.bits128 = distance_of(128);
+	by.x64 = power_of(64);
 	rocev2_fold_is_there =
 		__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
 		__builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("pclmul");
