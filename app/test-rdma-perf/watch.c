@@ -19,7 +19,7 @@ take(struct perf_end *end, enum rdmapmd_event_type type)
 		return 0;
 	case RDMAPMD_EVENT_PORT_ACTIVE: end->link_lost = 0; return 0;
 	case RDMAPMD_EVENT_DEVICE_FATAL:
-		return perf_fail(-ENODEV, "%s: the device has gone, or works no more", end->device);
+		return perf_fail(-ENODEV, "%s: the device has gone, or has failed", end->device);
 	default: return 0;
 	}
 }
