@@ -40,6 +40,8 @@ done
 if [ -z "${OVER_VETH:-}" ]; then
 	OVER_VETH=yes exec unshare --net "$0" "${args[@]}"
 fi
+# Control connections of one process to itself.
+ip link set lo up
 ip link add name va mtu "$mtu" type veth peer name vb mtu "$mtu"
 plain va
 if [ $apart = no ]; then
