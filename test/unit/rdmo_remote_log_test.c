@@ -45,7 +45,8 @@ static struct rdmo_write written[RDMO_APPEND_WRITES * RDMO_ROUND];
 static struct rdmo_record heads[2 * RDMO_ROUND];
 static struct rdmo_writes writes;
 static struct rdmo_fetches fetches;
-static uint8_t payload[LONGEST];
+static _Alignas(
+	8) uint8_t payload[LONGEST + 104]; /* from any of its first words on, as in a message */
 
 /* A worker begins to serve it. */
 static void
@@ -114,7 +115,7 @@ set_up(void **state)
 		.room = RTE_DIM(written),
 		.heads = heads,
 	};
-	for (uint32_t i = 0; i < LONGEST; i++)
+	for (uint32_t i = 0; i < sizeof(payload); i++)
 		payload[i] = (uint8_t)(i * 7 + 1);
 	side_open(&here);
 	side_open(&there);
@@ -203,7 +204,7 @@ append(uint32_t producer, uint64_t seq, uint32_t bytes)
 		.id = ID,
 		.op_id = RDMO_OP_APPEND,
 		.append = &hdrs[0],
-		.payload = payload + seq % 100,
+		.payload = payload + seq % 13 * 8,
 		.bytes = bytes,
 	};
 	const struct rdmo_result *a = execute(&here, producer, &request), *b;
@@ -305,15 +306,15 @@ test_a_record_that_is_fetched(void **state)
 					       &request));
 	}
 	assert_int_equal(fetches.count, 1);
-	memcpy((void *)(uintptr_t)fetches.all[0].to, payload + 4, 1000);
-	rdmo_round_passed(&there.round, payload + 4, 600);
-	rdmo_round_passed(&there.round, payload + 604, 400);
+	memcpy((void *)(uintptr_t)fetches.all[0].to, payload + 8, 1000);
+	rdmo_round_passed(&there.round, payload + 8, 600);
+	rdmo_round_passed(&there.round, payload + 608, 400);
 	rdmo_round_fetched(&there.round);
 	remote_done();
 	assert_int_equal(there.round.results[0].status, RDMO_STATUS_OK);
 	request.append = &hdrs[0];
 	request.flags = 0;
-	request.payload = payload + 4;
+	request.payload = payload + 8;
 	execute(&here, 1, &request);
 	assert_int_equal(here.round.results[0].value, there.round.results[0].value);
 	assert_memory_equal(here.memory, there.memory, all);
