@@ -96,7 +96,7 @@ offer(struct rdmo_target *target, struct param *params, const char *path)
 	ticket_write(path, target, &ticket);
 }
 
-/* A value is 8 bytes at a multiple of 8: whoever loads it has an old one or a new one, and no mixture. */
+/* A value is 8 bytes at a multiple of 8: a load finds the old one or the new one, and no mixture. */
 static uint64_t
 param_load(const struct param *param)
 {

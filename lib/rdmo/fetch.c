@@ -7,9 +7,8 @@
 #include "fetch.h"
 #include "peer.h"
 
-/* As many more as may be under way. */
-static void
-post(struct rdmo_lane *home, struct rdmo_peer *peer)
+void
+rdmo_fetch_post(struct rdmo_lane *home, struct rdmo_peer *peer)
 {
 	struct rdmo_fetching *fetching = peer->fetching;
 	struct rdmapmd_send_wr wr[RDMO_READS];
@@ -48,12 +47,6 @@ post(struct rdmo_lane *home, struct rdmo_peer *peer)
 }
 
 void
-rdmo_fetch_begin(struct rdmo_lane *home, struct rdmo_peer *peer)
-{
-	post(home, peer);
-}
-
-void
 rdmo_fetch_completed(struct rdmo_lane *home, struct rdmo_peer *peer, bool is_done)
 {
 	struct rdmo_fetching *fetching = peer->fetching;
@@ -61,5 +54,5 @@ rdmo_fetch_completed(struct rdmo_lane *home, struct rdmo_peer *peer, bool is_don
 	fetching->under_way--;
 	fetching->has_failed |= !is_done;
 	if (!fetching->has_failed && fetching->posted < fetching->count)
-		post(home, peer);
+		rdmo_fetch_post(home, peer);
 }

@@ -35,8 +35,8 @@ rdmo_fetching_is_over(const struct rdmo_fetching *fetching)
 	       (fetching->has_failed || fetching->posted == fetching->count);
 }
 
-/* Begin `peer->fetching`, which is filled in. It may be over at once: the queue pair takes nothing any more. */
-void rdmo_fetch_begin(struct rdmo_lane *home, struct rdmo_peer *peer);
+/* Post as many READs of `peer->fetching` as may be under way. It may be over at once, if the queue pair takes nothing. */
+void rdmo_fetch_post(struct rdmo_lane *home, struct rdmo_peer *peer);
 
 /* One of its READs has completed; the next ones are posted. */
 void rdmo_fetch_completed(struct rdmo_lane *home, struct rdmo_peer *peer, bool is_done);

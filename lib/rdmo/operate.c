@@ -5,8 +5,8 @@
 
 #include <rte_common.h>
 
-#include "operate.h"
 #include "record.h"
+#include "round_private.h"
 
 /* ---- Checks ---- */
 
@@ -32,7 +32,7 @@ region_for(const struct rdmo_map *regions, struct rdmo_flow *flow, uint64_t key,
 
 /* ---- Operations ---- */
 
-/* Is the queue this lane's? It becomes so if it is nobody's. No order is needed: what is the owner's, no other one reads. */
+/* Does this lane own the queue? A queue without an owner becomes its own. No order is needed: only the owner reads what it has. */
 static bool
 queue_is_here(struct rdmo_round *round, struct rdmo_region *data)
 {
@@ -93,6 +93,17 @@ payload_fetch(struct rdmo_round *round, const struct rdmo_request *request,
 		fetch_add(round, region, to, &request->pulls[i]);
 		to += rte_le_to_cpu_32(request->pulls[i].len);
 	}
+}
+
+/* The payload of an append, to what was reserved for it. */
+static void
+payload_put(struct rdmo_round *round, const struct rdmo_request *request,
+	    const struct rdmo_region *region, uint64_t to)
+{
+	if (rdmo_is_pulled(request))
+		payload_fetch(round, request, region, to);
+	else
+		place(round, region, to, request->payload, request->bytes);
 }
 
 /* Nobody else appends there until it is settled. */
@@ -159,11 +170,8 @@ append_remote(struct rdmo_round *round, struct rdmo_region *data, const struct r
 		return RDMO_STATUS_OK;
 	}
 	status = rdmo_region_reserve(data, word, request->bytes, address);
-	if (status == RDMO_STATUS_OK && rdmo_is_pulled(request))
-		payload_fetch(round, request, data, *address);
-	else if (status == RDMO_STATUS_OK)
-		rdmo_writes_add(round->writes, data, *address, request->payload,
-				(uint32_t)request->bytes);
+	if (status == RDMO_STATUS_OK)
+		payload_put(round, request, data, *address);
 	data->word_rkey = ptr->rkey;
 	return status;
 }
@@ -246,11 +254,7 @@ rdmo_share_fill(struct rdmo_round *round, uint64_t to)
 
 	/* Where the next one is looked for first. */
 	queue->queue.tail.reserved = to + request->bytes;
-	if (rdmo_is_pulled(request))
-		payload_fetch(round, request, queue, to);
-	else
-		rdmo_writes_add(round->writes, queue, to, request->payload,
-				(uint32_t)request->bytes);
+	payload_put(round, request, queue, to);
 }
 
 /* In another process: by an atomic of its device, alone in its round. What is known of the tail may be old, but for what was just read. */
@@ -296,15 +300,11 @@ append_shared(struct rdmo_round *round, struct rdmo_region *data,
 {
 	uint32_t one = 1;
 	const enum rdmo_status status =
-		rdmo_is_pulled(request)
-			? rdmo_region_share_place(data, word, request->bytes, &one, &result->value)
-			: rdmo_region_share(data, word, request->payload, request->bytes, 0, &one,
-					    &result->value);
+		rdmo_region_share_place(data, word, request->bytes, &one, &result->value);
 
 	if (status != RDMO_STATUS_OK)
 		return status;
-	if (rdmo_is_pulled(request))
-		payload_fetch(round, request, data, result->value);
+	payload_put(round, request, data, result->value);
 	result->queue = data;
 	return RDMO_STATUS_OK;
 }

@@ -91,7 +91,7 @@ fetch_over(struct rdmo_lane *home, struct rdmo_peer *peer)
 static void
 fetch(struct rdmo_lane *home, struct rdmo_peer *peer)
 {
-	rdmo_fetch_begin(home, peer);
+	rdmo_fetch_post(home, peer);
 	if (rdmo_fetching_is_over(peer->fetching))
 		fetch_over(home, peer);
 }

@@ -298,7 +298,7 @@ part_fetch(struct rdmo_remote *remote)
 	remote->fetching = (struct rdmo_fetching){ .all = &remote->part, .count = 1 };
 	peer->fetching = &remote->fetching;
 	remote->is_fetching = remote->is_under_way = true;
-	rdmo_fetch_begin(remote->lane, peer);
+	rdmo_fetch_post(remote->lane, peer);
 	return true;
 }
 

@@ -4,9 +4,9 @@
 
 #include <rte_common.h>
 
-#include "operate.h"
 #include "record.h"
 #include "round.h"
+#include "round_private.h"
 
 /* Of a round that fetches: nothing but what is fetched, which no other operation of it is to be before or behind of. */
 static bool
@@ -122,7 +122,7 @@ result_undo(struct rdmo_result *result)
 	result->value = 0;
 }
 
-/* It is visible: whoever is told, and looks, finds it. Partner: who takes the count. */
+/* It is visible: a reader that is told, and looks, finds it. Partner: the one that takes the count. */
 static void
 result_notify(struct rdmo_round *round, const struct rdmo_result *result)
 {

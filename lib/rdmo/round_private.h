@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What each operation does: checks against the regions of its target, then copies, reservations, changes of numbers in memory of this
- * process; for other memory what its round is to write, read, fetch or change (round.h).
+ * The other half of a round, operate.c: what each operation does. Checks against the regions of its target, then copies, reservations,
+ * changes of numbers in memory of this process; for other memory what its round is to write, read, fetch or change.
  *
  * Threads: as the round's.
  */
-#ifndef RDMO_OPERATE_H
-#define RDMO_OPERATE_H
+#ifndef RDMO_ROUND_PRIVATE_H
+#define RDMO_ROUND_PRIVATE_H
 
 #include "round.h"
 
