@@ -232,7 +232,7 @@ rdmapmd_gid_is_ipv4(const union rdmapmd_gid *gid)
  *
  * Threads: any. Blocks: never.
  *
- * @param gid     Out: ::ffff:a.b.c.d.
+ * @param gid     Out: the IPv4-mapped address, RFC 4291 2.5.5.2.
  * @param address a.b.c.d, 4 bytes in the order of the wire.
  */
 static inline void
