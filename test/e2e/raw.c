@@ -110,27 +110,12 @@ raw_close_end(struct raw_end *end)
 }
 
 void
-raw_wait_link(const struct raw_end *end)
-{
-	struct rdmapmd_port_attr attr;
-	unsigned int ms;
-
-	for (ms = 0; ms < 60000; ms++) {
-		assert_int_equal(rdmapmd_port_query(end->context, PORT, &attr), 0);
-		if (attr.state == RDMAPMD_PORT_ACTIVE)
-			return;
-		rte_delay_us_sleep(1000);
-	}
-	fail_msg("no link");
-}
-
-void
 raw_open(const struct raw_conf *conf)
 {
 	raw_open_end(&raw_ends[0], conf);
 	raw_open_end(&raw_ends[1], conf);
-	raw_wait_link(&raw_ends[0]);
-	raw_wait_link(&raw_ends[1]);
+	rdma_wait_link(raw_ends[0].context);
+	rdma_wait_link(raw_ends[1].context);
 }
 
 void

@@ -40,8 +40,6 @@ struct raw_conf {
 void raw_find_ports(void);
 /* One end, or both in RTS with an address attached to each. */
 void raw_open_end(struct raw_end *end, const struct raw_conf *conf);
-/* An ethdev that is not started does not tell of it. */
-void raw_wait_link(const struct raw_end *end);
 void raw_close_end(struct raw_end *end);
 void raw_open(const struct raw_conf *conf);
 void raw_close(void);

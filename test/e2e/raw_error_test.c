@@ -155,7 +155,7 @@ test_one_direction_is_enough(void **unused)
 	(void)unused;
 	raw_open_end(A, &sends);
 	raw_open_end(B, &receives);
-	raw_wait_link(A);
+	rdma_wait_link(A->context);
 	expect_alive();
 	assert_int_equal(rdmapmd_post_recv(A->qp, &(struct rdmapmd_recv_wr){ 0 }, 1), 0);
 	assert_int_equal(rdmapmd_post_send(B->qp, &(struct rdmapmd_send_wr){ 0 }, 1), 0);
@@ -184,7 +184,7 @@ test_one_cq_for_all(void **unused)
 	(void)unused;
 	raw_open_end(A, &one_cq);
 	raw_open_end(B, &one_cq);
-	raw_wait_link(A);
+	rdma_wait_link(A->context);
 	attr.send_cq = attr.recv_cq = B->recv_cq;
 	assert_int_equal(rdmapmd_qp_create(B->pd, &attr, &rc), 0);
 	raw_receive(B, 1, 4);

@@ -264,6 +264,23 @@ rdma_post_under_way(struct rdma_pair *pair, const struct rdmapmd_send_wr *wr)
 	}
 }
 
+/* ---- Links ---- */
+
+void
+rdma_wait_link(struct rdmapmd_context *context)
+{
+	struct rdmapmd_port_attr attr;
+	unsigned int ms;
+
+	for (ms = 0; ms < 60000; ms++) {
+		assert_int_equal(rdmapmd_port_query(context, 1, &attr), 0);
+		if (attr.state == RDMAPMD_PORT_ACTIVE)
+			return;
+		rte_delay_us_sleep(1000);
+	}
+	fail_msg("no link");
+}
+
 /* ---- Completions ---- */
 
 struct rdmapmd_wc

@@ -82,6 +82,9 @@ void rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gi
 struct rdmapmd_qp *rdma_to_itself(struct rdmapmd_pd *pd, struct rdmapmd_cq *cq);
 void rdma_to(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state);
 
+/* Until port 1's link is up: an ethdev that is not started does not tell of it. */
+void rdma_wait_link(struct rdmapmd_context *context);
+
 /* The next completion, or a test that fails after some seconds. */
 struct rdmapmd_wc rdma_wait(struct rdmapmd_cq *cq);
 /* The same within that time, or five times as much with sanitizers. */

@@ -565,6 +565,9 @@ open_nodes(void **unused)
 	assert_non_null(memory);
 	open_node(&nodes[0], 0, 1);
 	open_node(&nodes[1], two_devices ? 1 : 0, 2);
+	/* Nobody sends a datagram again. */
+	rdma_wait_link(nodes[0].context);
+	rdma_wait_link(nodes[1].context);
 	return 0;
 }
 

@@ -202,7 +202,7 @@ a_queue_pair_uses_the_ethdev_to_its_end(void **unused)
 	assert_int_equal(e2e_port_setup(port, &conf), 0);
 	raw_open_end(end, &raw);
 	assert_int_equal(e2e_port_stop(port), 0);
-	raw_wait_link(end);
+	rdma_wait_link(end->context);
 	expect_use();
 	raw_close_end(end);
 	expect_no_use();
