@@ -13,21 +13,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
-#include <rdmapmd.h>
-
-#include "port.h"
-#include "rdmo/rdmo.h"
+#include "rdmo_parts.h"
 
 #define ID	   UINT64_C(0x70)
 #define BURST	   8
@@ -35,84 +26,26 @@
 #define TIMEOUT_MS 60000
 #define TURN_US	   1000 /* a rate that a queue has room for, as long as a test is */
 #define TELL_MS	   50
-#define TRY(call)                                                                     \
-	do {                                                                          \
-		int rc_ = (call);                                                     \
-		if (rc_ != 0) {                                                       \
-			fprintf(stderr, "%s:%d: " #call ": %s\n", __FILE__, __LINE__, \
-				strerror(abs(rc_)));                                  \
-			exit(1);                                                      \
-		}                                                                     \
-	} while (0)
 
 struct record {
 	uint64_t who, seq; /* from 1 */
 };
 
-static struct rdmapmd_context *context;
-static struct rdmapmd_pd *pd;
-
-/* A line of the input: 1 there is one, 0 none yet, -1 it has ended. */
-static int
-asked(int wait_ms)
-{
-	struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };
-	char byte;
-
-	if (poll(&ready, 1, wait_ms) <= 0)
-		return 0;
-	do {
-		if (read(STDIN_FILENO, &byte, 1) != 1)
-			return -1;
-	} while (byte != '\n');
-	return 1;
-}
-
-static void
-tell(void)
-{
-	putchar('\n');
-	fflush(stdout);
-}
-
 /* ---- Worker ---- */
-
-static struct rdmo_worker *worker;
-static atomic_bool is_stopped;
-
-static void *
-poll_worker(void *unused)
-{
-	while (!atomic_load(&is_stopped))
-		if (rdmo_worker_poll(worker, 0) == 0)
-			usleep(1); /* two CPUs for all */
-	return unused;
-}
 
 static void
 run_worker(char **args)
 {
-	const struct rdmo_worker_attr attr = {
-		.address = args[0],
-		.receives = (uint32_t)strtoul(args[1], NULL, 10),
-		.credits = BURST,
-	};
+	struct rdmo_worker *worker =
+		rdmo_parts_worker(args[0], (uint32_t)strtoul(args[1], NULL, 10), BURST);
 	struct rdmo_worker_stats stats;
-	pthread_t poller;
-	int rc;
 
-	TRY(rdmo_worker_create(pd, &attr, &worker));
-	TRY(pthread_create(&poller, NULL, poll_worker, NULL));
-	printf("listening %s", rdmo_worker_address(worker));
-	tell();
-	while ((rc = asked(-1)) >= 0) {
+	while (rdmo_parts_asked(-1) >= 0) {
 		TRY(rdmo_worker_stats(worker, &stats));
 		printf("connections %" PRIu64, stats.connections);
-		tell();
+		rdmo_parts_tell();
 	}
-	atomic_store(&is_stopped, true);
-	TRY(pthread_join(poller, NULL));
-	TRY(rdmo_worker_destroy(worker));
+	rdmo_parts_worker_end();
 }
 
 /* ---- Target ---- */
@@ -138,7 +71,7 @@ look(const struct record *queue, const rte_le64_t *tail)
 		if (counts[who] > 0)
 			printf("%u: %" PRIu64 "\n", who, counts[who]);
 	printf("looked");
-	tell();
+	rdmo_parts_tell();
 }
 
 static uint64_t
@@ -170,7 +103,7 @@ run_target(char **args)
 	if (queue == NULL || tail == NULL)
 		exit(1);
 	*tail = rte_cpu_to_le_64((uintptr_t)queue);
-	TRY(rdmo_target_connect(pd, &attr, &target));
+	TRY(rdmo_target_connect(rdmo_parts_pd, &attr, &target));
 	TRY(rdmo_rq_create(target, ticket.secret, &rq_id));
 	ticket.tail_key = offer(target, tail, sizeof(*tail));
 	ticket.key = offer(target, queue, bytes);
@@ -178,8 +111,8 @@ run_target(char **args)
 	ticket.tail = (uintptr_t)tail;
 	TRY(rdmo_ticket_get(target, &ticket, line, sizeof(line)));
 	printf("ticket %s", line);
-	tell();
-	while (asked(-1) >= 0)
+	rdmo_parts_tell();
+	while (rdmo_parts_asked(-1) >= 0)
 		look(queue, tail);
 	rdmo_target_close(target);
 	rte_free(queue);
@@ -209,7 +142,7 @@ client_connect(struct client *client, const struct rdmo_ticket *ticket)
 		.timeout_ms = TIMEOUT_MS,
 	};
 
-	TRY(rdmo_connect(pd, &attr, &client->conn));
+	TRY(rdmo_connect(rdmo_parts_pd, &attr, &client->conn));
 }
 
 static void
@@ -262,7 +195,7 @@ tell_counts(const char *word)
 {
 	printf("%s %" PRIu64 " lost %" PRIu64 " unknown %" PRIu64 " other %" PRIu64, word,
 	       counts.ok, counts.lost, counts.unknown, counts.other);
-	tell();
+	rdmo_parts_tell();
 }
 
 static void
@@ -282,12 +215,12 @@ run_initiator(char **args)
 		client_connect(&clients[i], &ticket);
 	}
 	printf("connected %u", n);
-	tell();
+	rdmo_parts_tell();
 	while (under_way > 0 && (!post || counts.lost == 0)) {
 		under_way = work = 0;
 		for (uint32_t i = 0; i < n; i++)
 			under_way += client_turn(&clients[i], &ticket, post, &work);
-		if (post && asked(0) < 0)
+		if (post && rdmo_parts_asked(0) < 0)
 			post = false;
 		now = rte_get_timer_cycles();
 		if (now - told > rte_get_timer_hz() / 1000 * TELL_MS) {
@@ -305,32 +238,11 @@ run_initiator(char **args)
 int
 main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		int argc;
-		void (*run)(char **args);
-	} roles[] = {
+	static const struct rdmo_role roles[] = {
 		{ "worker", 5, run_worker },
 		{ "target", 5, run_target },
 		{ "initiator", 6, run_initiator },
 	};
-	const char *vdevs[2] = { NULL, NULL };
-	char spec[256];
 
-	for (uint32_t i = 0; i < RTE_DIM(roles); i++) {
-		if (argc != roles[i].argc || strcmp(argv[1], roles[i].name) != 0)
-			continue;
-		e2e_port_spec(spec, sizeof(spec), 0, argv[2]);
-		vdevs[0] = spec;
-		if (e2e_init("rdmo_peer", vdevs) != 0)
-			return 1;
-		TRY(rdmapmd_device_open_by_name(e2e_port_name(0), &context));
-		TRY(rdmapmd_pd_alloc(context, &pd));
-		roles[i].run(argv + 3);
-		TRY(rdmapmd_pd_dealloc(pd));
-		TRY(rdmapmd_context_close(context));
-		e2e_fini();
-		return 0;
-	}
-	return 2;
+	return rdmo_parts_main(argc, argv, roles, RTE_DIM(roles));
 }

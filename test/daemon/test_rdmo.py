@@ -5,85 +5,25 @@ pair, initiators. Any of them is killed, over and over: within five seconds the 
 once.
 """
 
-import os
 import re
-import subprocess
-import threading
 import time
 
 import pytest
 
-from daemon.softrnicd import PATIENCE, SANITIZED, Softrnicd, until
+from daemon.rdmo_peer import SOON, Peer
+from daemon.softrnicd import Softrnicd, until
 from e2e.tcp_port import free_port
 from size import FULL
 
-PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "daemon", "daemon_rdmo_peer")
+PROGRAM = "daemon_rdmo_peer"
 DEVICES = ("name=w,count=5,wire=switch:hub",)
 RECORDS = 4_000_000
 KILLS = 200 if FULL else 20
-# What a sanitizer makes slow is no slower for that to be noticed.
-SOON = 50 if SANITIZED else 5
-
-
-class Peer:
-    """A process in a role, and what it has said. Use as a context."""
-
-    def __init__(self, role, socket, *args):
-        self.process = subprocess.Popen([PROGRAM, role, f"socket={socket}", *map(str, args)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-        self.lines = []
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip("\n"))
-
-    def said(self, pattern, behind=0):
-        """The match in the last line that has it, of those behind so many; None."""
-        for line in reversed(self.lines[behind:]):
-            if found := re.match(pattern, line):
-                return found
-        return None
-
-    def wait_for(self, pattern, behind=0):
-        until(lambda: self.said(pattern, behind) or self.process.poll() is not None, pattern)
-        found = self.said(pattern, behind)
-        assert found, (pattern, self.lines[-20:])
-        return found
-
-    def ask(self, pattern):
-        behind = len(self.lines)
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        self.wait_for(pattern, behind)
-        return self.lines[behind:]
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait(PATIENCE)
-        self.reader.join()
-
-    def end(self):
-        """By itself, when its input has ended; its last line."""
-        self.process.stdin.close()
-        assert self.process.wait(PATIENCE) == 0, self.lines[-20:]
-        self.reader.join()
-        return self.lines[-1]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, value, trace):
-        if self.process.poll() is None:
-            self.kill()
-        self.process.stdin.close()
-        self.process.stdout.close()
 
 
 class Worker(Peer):
     def __init__(self, daemon, address="127.0.0.1:0", receives=1024):
-        super().__init__("worker", daemon.sockets[0], address, receives)
+        super().__init__(PROGRAM, "worker", daemon.sockets[0], address, receives)
         self.address = self.wait_for("listening (.*)")[1]
 
     def connections(self):
@@ -92,7 +32,7 @@ class Worker(Peer):
 
 class Target(Peer):
     def __init__(self, daemon, worker, device=1, records=RECORDS):
-        super().__init__("target", daemon.sockets[device], worker.address, records)
+        super().__init__(PROGRAM, "target", daemon.sockets[device], worker.address, records)
         self.ticket = self.wait_for("ticket (.*)")[1]
 
     def counts(self):
@@ -104,20 +44,9 @@ class Target(Peer):
 
 class Initiator(Peer):
     def __init__(self, daemon, device, who, target, connections=1):
-        super().__init__("initiator", daemon.sockets[device], who, connections, target.ticket)
+        super().__init__(PROGRAM, "initiator", daemon.sockets[device], who, connections, target.ticket)
         self.who = who
         self.wait_for("connected")
-
-    def appended(self):
-        found = self.said(r"(?:appended|ended) (\d+)")
-        return int(found[1]) if found else 0
-
-    def goes_on(self):
-        """Within the time, from now on."""
-        before, end = self.appended(), time.monotonic() + SOON
-        while self.appended() == before:
-            assert time.monotonic() < end, self.lines[-5:]
-            time.sleep(0.01)
 
     def outcome(self, line):
         """(appended, lost, unknown, other) of its last line."""
