@@ -16,7 +16,7 @@ default_suites=(layout unit device wire e2e guest-smoke fuzz asan tsan)
 whole_suites=(layout unit device wire e2e guest fuzz asan tsan)
 # What the sanitizers run over: all of these suites; by default these suites and tests.
 sanitized_suites=(layout unit device wire e2e)
-default_asan=(unit device e2e-rdma daemon-hostile daemon-survive)
+default_asan=(device vfu-hostile vfu-talk)
 default_tsan=(planted unit-control unit-listener unit-cmd unit-refill unit-deaf unit-uar unit-rdma-event unit-rdma-object
 	unit-rdma-commands unit-rdma-shared vfu-client ctl_threads data_batch data_wire e2e-rdma daemon-session)
 
@@ -27,7 +27,7 @@ Usage: ./test.sh [--all | --full] [--repeat N] [--times] [--no-install] [--no-sk
 
 Installs what is missing (and says so first), builds into build/, runs the test suites.
 By default, in a quarter of an hour on two cores: layout unit device wire e2e guest-smoke fuzz, without the tests that are
-marked long, then the sanitizers (asan, tsan) over what they have found most in. CONTRIBUTING.md says what that is, and why.
+marked long, then the sanitizers (asan, tsan) over a part of that. doc/design/tests.md says which, and why.
 
   layout   bytes in memory: the manual's layouts, dumps, the recorded trace
   unit     objects of the driver and the libraries in isolation
@@ -36,7 +36,7 @@ marked long, then the sanitizers (asan, tsan) over what they have found most in.
   e2e      stock dpdk-testpmd and programs over the whole column
   guest    foreign drivers, and ours behind an IOMMU, in a virtual machine
   guest-smoke  of these, one for each driver
-  fuzz     malformed everything: libFuzzer, the kept corpus, then 5 or 10 s each target (--all: 60 s, --full: 20 min)
+  fuzz     malformed everything: libFuzzer, the kept corpus, then 3 s each target (--all: 60 s, --full: 20 min)
   asan     AddressSanitizer and UBSan, in build-asan/, over what a day's work breaks (--all: layout unit device wire e2e)
   tsan     ThreadSanitizer, in build-tsan/, over what has threads (--all: layout unit device wire e2e)
            (asan:SUITE or tsan:SUITE for one suite)

@@ -192,7 +192,7 @@ gather_of(uint64_t user_data, const struct rdmo_gather_iov *iovs, uint32_t count
 static void
 test_pieces_are_gathered(void **state)
 {
-	struct rdmo_gather_iov iovs[100];
+	struct rdmo_gather_iov iovs[100] = { 0 };
 	uint8_t read[4096];
 	const struct rdmo_op op = gather_of(5, iovs, RTE_DIM(iovs), read);
 	struct rdmo_completion done;

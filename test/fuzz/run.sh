@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Usage: run.sh FUZZER CORPUS SUBJECT...: replay the kept corpus, then look for more: 60 s, 10 s with
-# RDMAPMD_SIZE=default (5 s of targets that share their code with others, 1 s of those that only read bytes),
-# 20 minutes with full; RDMAPMD_FUZZ_SECONDS overrides them. What is found lies in the build folder, as
-# fuzz-NAME/; a table says how many inputs were tried, and which lines of the subjects (files or folders) the kept corpus
-# reaches. With full it must reach 90 % of those that an input can reach: coverage.py, unreachable.txt.
+# Usage: run.sh FUZZER CORPUS SUBJECT...: replay the kept corpus, then look for more: 60 s, 3 s with
+# RDMAPMD_SIZE=default (1 s of targets that only read bytes), 20 minutes with full; RDMAPMD_FUZZ_SECONDS overrides
+# them. What is found lies in the build folder, as fuzz-NAME/; a table says how many inputs were tried, and which
+# lines of the subjects (files or folders) the kept corpus reaches. With full it must reach 90 % of those that an
+# input can reach: coverage.py, unreachable.txt.
 #
 # FUZZ_SEEDS=FOLDER FUZZER writes the target's own seeds; grow.sh makes a corpus of them and of what is found.
 
@@ -29,9 +29,8 @@ least=0
 case ${RDMAPMD_SIZE:-all} in
 default)
 	case $name in
-	bringup | session | threads | roce_*) seconds=5 ;;
 	rdmo_*) seconds=1 ;;
-	*) seconds=10 ;;
+	*) seconds=3 ;;
 	esac
 	;;
 full) seconds=1200 least=90 ;;
