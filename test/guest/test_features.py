@@ -19,12 +19,13 @@ PAIR = (function(0), function(1))
 LOOP = (function(2),)
 # Programs, and what they get.
 ON_A_PAIR = ("frames", "control", "statistics", "rss", "filter", "queue", "interrupt", "offload_tx", "offload_rx", "raw",
-             "raw_error", "rdma_matrix")
-ON_A_LOOP = ("rdma", "rdma_doorbells", "rdma_count", "rdma_matrix", "raw")
+             "raw_error", "rdma_matrix", "rdmo", "rdmo_matrix", "rdmo_log")
+ON_A_LOOP = ("rdma", "rdma_doorbells", "rdma_count", "rdma_matrix", "raw", "rdmo")
 RUNS = {
     **{f"{name} pair": (f"e2e_{name}", *PAIR) for name in ON_A_PAIR},
     **{f"{name} loop": (f"e2e_{name}", *LOOP) for name in ON_A_LOOP},
     "rdma_matrix processes": ("e2e_rdma_matrix", PAIR[0], f"peer:{PAIR[1]}"),
+    **{f"{name} remote": (f"e2e_{name}", *PAIR, "remote") for name in ("rdmo", "rdmo_matrix", "rdmo_log")},
 }
 # Seconds for one of them, and for all: the guest is emulated.
 PATIENCE = 400
