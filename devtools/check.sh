@@ -172,16 +172,12 @@ check_words()
 	done
 }
 
-# Folders whose static functions may still have names of one word.
-one_word_folders=(lib/rdmo)
-
 # A backtrace would not say whose they are.
 one_word_statics()
 {
 	local f hit
 
 	for f in $(files 'lib/*.[ch]' 'drivers/*.[ch]'); do
-		[[ " ${one_word_folders[*]} " != *" ${f%/*} "* ]] || continue
 		while read -r hit; do
 			found "$f:$hit: a static function of one word: object and verb"
 		done < <(awk '/^[a-z0-9]+\(/ && last ~ /^static/ { print FNR ": " $0 } { last = $0 }' "$f")

@@ -11,7 +11,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* May there be both? */
 static int
-check(const struct rdmo_claim *a, const struct rdmo_claim *b)
+claims_check(const struct rdmo_claim *a, const struct rdmo_claim *b)
 {
 	if (a->va >= b->va + b->len || b->va >= a->va + a->len || strcmp(a->worker, b->worker) == 0)
 		return 0;
@@ -29,7 +29,7 @@ rdmo_claim_make(struct rdmo_claim *claim)
 
 	pthread_mutex_lock(&lock);
 	TAILQ_FOREACH(other, &claims, next) {
-		rc = check(claim, other);
+		rc = claims_check(claim, other);
 		if (rc != 0)
 			break;
 	}

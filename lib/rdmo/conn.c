@@ -500,7 +500,7 @@ silent_pass(struct rdmo_conn *conn, uint64_t seq)
 
 /* What a GATHER has read goes where it is to be. False: it is not as much. */
 static bool
-gathered(const struct rdmo_conn *conn, const struct rdmo_answer *answer, uint32_t place)
+gathered_copy(const struct rdmo_conn *conn, const struct rdmo_answer *answer, uint32_t place)
 {
 	if (answer->gathered == NULL || conn->places[place].kind != RDMO_OP_GATHER)
 		return true;
@@ -528,7 +528,7 @@ answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 		conn_end(conn, RDMO_REASON_SEQ);
 		return 0;
 	}
-	if (!gathered(conn, &answer, first)) {
+	if (!gathered_copy(conn, &answer, first)) {
 		conn_end(conn, RDMO_REASON_ANSWER);
 		return 0;
 	}
@@ -569,7 +569,7 @@ answers_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 
 /* What the device has done. */
 static void
-completions(struct rdmo_conn *conn)
+completions_poll(struct rdmo_conn *conn)
 {
 	struct rdmapmd_wc wc[BURST];
 	const uint16_t n = rdmapmd_poll_cq(conn->cq, wc, BURST);
@@ -639,7 +639,7 @@ rdmo_poll(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 			continue;
 		}
 		if (conn->waiting_at == conn->waiting_count)
-			completions(conn);
+			completions_poll(conn);
 		if (conn->waiting_at == conn->waiting_count) {
 			stream_look_if_idle(conn);
 			break;

@@ -122,7 +122,7 @@ queues_close(struct rdmo_conn *conn)
 
 /* What the worker's refusal is to the caller. */
 static int
-refusal(enum rdmo_status status)
+refusal_errno(enum rdmo_status status)
 {
 	switch (status) {
 	case RDMO_STATUS_OK: return 0;
@@ -144,7 +144,8 @@ first_seq_of(const struct rdmo_conn *conn)
 
 /* What the worker has told of its end. */
 static int
-welcome(struct rdmo_conn *conn, const struct rdmo_addr *own, const struct rdmo_notification *told)
+welcome_take(struct rdmo_conn *conn, const struct rdmo_addr *own,
+	     const struct rdmo_notification *told)
 {
 	const uint32_t theirs = rte_le_to_cpu_32(told->addr->receive_bytes);
 
@@ -166,7 +167,7 @@ welcome(struct rdmo_conn *conn, const struct rdmo_addr *own, const struct rdmo_n
 }
 
 static int
-hello(struct rdmo_conn *conn)
+hello_say(struct rdmo_conn *conn)
 {
 	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
 	struct rdmo_hello hello = {
@@ -186,8 +187,8 @@ hello(struct rdmo_conn *conn)
 		rc = rdmo_socket_ask(conn->fd, cmd, rdmo_hello_write(cmd, 1, &hello, &own), &stream,
 				     &told, conn->timeout_ms);
 	if (rc == 0)
-		rc = refusal(told.status);
-	return rc == 0 ? welcome(conn, &own, &told) : rc;
+		rc = refusal_errno(told.status);
+	return rc == 0 ? welcome_take(conn, &own, &told) : rc;
 }
 
 /* From queues that are not there, to RTS. On error all is closed again. */
@@ -206,7 +207,7 @@ conn_open(struct rdmo_conn *conn)
 	rc = queues_open(conn);
 	if (rc == 0) {
 		conn->fd = rdmo_socket_connect(conn->address, conn->timeout_ms);
-		rc = conn->fd < 0 ? conn->fd : hello(conn);
+		rc = conn->fd < 0 ? conn->fd : hello_say(conn);
 	}
 	if (rc == 0)
 		rc = wake_by(conn, conn->fd);

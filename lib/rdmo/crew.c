@@ -93,7 +93,7 @@ rdmo_crew_lane(struct rdmo_crew *crew)
 
 /* Of one that the lcore counts meanwhile. */
 static uint64_t
-counted(const uint64_t *counter)
+counter_read(const uint64_t *counter)
 {
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
@@ -106,13 +106,13 @@ rdmo_crew_stats(const struct rdmo_crew *crew, uint32_t first, uint32_t count,
 	for (uint32_t i = first; i < first + count; i++) {
 		const struct rdmo_lane_stats *lane = &crew->lanes[i].stats;
 
-		sum->messages += counted(&lane->messages);
-		sum->operations += counted(&lane->operations);
-		sum->refused += counted(&lane->refused);
-		sum->answers += counted(&lane->answers);
-		sum->closed += counted(&lane->closed);
-		sum->connections += counted(&lane->connections);
-		sum->handed_over += counted(&lane->handed_over);
+		sum->messages += counter_read(&lane->messages);
+		sum->operations += counter_read(&lane->operations);
+		sum->refused += counter_read(&lane->refused);
+		sum->answers += counter_read(&lane->answers);
+		sum->closed += counter_read(&lane->closed);
+		sum->connections += counter_read(&lane->connections);
+		sum->handed_over += counter_read(&lane->handed_over);
 	}
 }
 

@@ -156,7 +156,7 @@ rdmo_lane_close(struct rdmo_lane *lane)
 /* ---- Completions ---- */
 
 static void
-completion(struct rdmo_lane *lane, const struct rdmapmd_wc *wc)
+completion_take(struct rdmo_lane *lane, const struct rdmapmd_wc *wc)
 {
 	struct rdmo_peer *peer = rdmo_map_find(&lane->by_qpn, wc->qp_num);
 
@@ -177,13 +177,13 @@ completion(struct rdmo_lane *lane, const struct rdmapmd_wc *wc)
 }
 
 static bool
-completions(struct rdmo_lane *lane)
+completions_poll(struct rdmo_lane *lane)
 {
 	struct rdmapmd_wc wc[BURST];
 	const uint16_t n = rdmapmd_poll_cq(lane->cq, wc, BURST);
 
 	for (uint16_t i = 0; i < n; i++)
-		completion(lane, &wc[i]);
+		completion_take(lane, &wc[i]);
 	return n > 0;
 }
 
@@ -241,7 +241,7 @@ task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
 	case RDMO_TASK_BEGIN_IO: rdmo_remote_io_begin(task->object); return 0;
 	case RDMO_TASK_END_IO: return ((const struct rdmo_remote_io *)task->object)->rc;
 	case RDMO_TASK_SWEEP:
-		while (completions(lane))
+		while (completions_poll(lane))
 			;
 		return 0;
 	}
@@ -300,7 +300,7 @@ rdmo_lane_idle(struct rdmo_lane *lane)
 	if (lane->mail != NULL)
 		rdmo_peers_dismiss(lane);
 	rdmo_pulls_dismiss(lane);
-	completions(lane); /* of READs that are under way */
+	completions_poll(lane); /* of READs that are under way */
 	rdmo_remotes_collect(lane);
 	asked_run(lane);
 	receives_post(lane);
@@ -316,7 +316,7 @@ rdmo_lane_poll(struct rdmo_lane *lane)
 		rdmo_peers_arrive(lane);
 	rdmo_remotes_collect(lane);
 	asked_run(lane);
-	completions(lane);
+	completions_poll(lane);
 	if (!TAILQ_EMPTY(&lane->active))
 		done = rdmo_peers_run(lane);
 	done += rdmo_pulls_run(lane);

@@ -513,7 +513,7 @@ rdmo_answers_open(struct rdmo_reader *reader, const void *message, uint32_t byte
 
 /* Would the end wrap? */
 static bool
-wraps(rte_le64_t addr, uint64_t bytes)
+end_wraps(rte_le64_t addr, uint64_t bytes)
 {
 	return rte_le_to_cpu_64(addr) > UINT64_MAX - bytes;
 }
@@ -523,7 +523,8 @@ pull_check(const struct rdmo_pull *pull)
 {
 	if (pull->len == 0)
 		return RDMO_STATUS_LENGTH;
-	return wraps(pull->addr, rte_le_to_cpu_32(pull->len)) ? RDMO_STATUS_BOUNDS : RDMO_STATUS_OK;
+	return end_wraps(pull->addr, rte_le_to_cpu_32(pull->len)) ? RDMO_STATUS_BOUNDS
+								  : RDMO_STATUS_OK;
 }
 
 /* An APPEND whose payload is still the initiator's. */
@@ -554,7 +555,7 @@ append_check(struct rdmo_request *request, const void *own, uint64_t length)
 	request->append = append;
 	request->payload = (const uint8_t *)(append + 1);
 	request->bytes = length - sizeof(*append);
-	if (rte_le_to_cpu_64(append->ptr_addr) % 8 != 0 || wraps(append->ptr_addr, 8))
+	if (rte_le_to_cpu_64(append->ptr_addr) % 8 != 0 || end_wraps(append->ptr_addr, 8))
 		return RDMO_STATUS_BOUNDS;
 	return (request->flags & RDMO_FLAG_PULL) != 0 ? pulls_check(request, request->bytes)
 						      : RDMO_STATUS_OK;
@@ -581,8 +582,8 @@ put_check(struct rdmo_request *request, const void *own, uint64_t length)
 	request->put = put;
 	request->payload = (const uint8_t *)(put + 1);
 	request->bytes = length - sizeof(*put);
-	if (rte_le_to_cpu_64(put->signal_addr) % 8 != 0 || wraps(put->signal_addr, 8) ||
-	    wraps(put->addr, request->bytes))
+	if (rte_le_to_cpu_64(put->signal_addr) % 8 != 0 || end_wraps(put->signal_addr, 8) ||
+	    end_wraps(put->addr, request->bytes))
 		return RDMO_STATUS_BOUNDS;
 	return (request->flags & RDMO_FLAG_PULL) != 0 || put->reserved != 0 ||
 			       rte_le_to_cpu_32(put->kind) >= RDMO_SIGNALS
@@ -598,7 +599,7 @@ atomic_check(struct rdmo_request *request, const void *own, uint64_t length)
 	if (length != sizeof(*atomic))
 		return RDMO_STATUS_LENGTH;
 	request->atomic = atomic;
-	if (rte_le_to_cpu_64(atomic->addr) % 8 != 0 || wraps(atomic->addr, 8))
+	if (rte_le_to_cpu_64(atomic->addr) % 8 != 0 || end_wraps(atomic->addr, 8))
 		return RDMO_STATUS_BOUNDS;
 	if ((request->flags & RDMO_FLAG_PULL) != 0 ||
 	    (request->op_id == RDMO_OP_FETCH_ADD && atomic->swap != 0))
@@ -625,7 +626,7 @@ gather_check(struct rdmo_request *request, const void *own, uint64_t length)
 	for (iov = request->gather; iov < request->gather + request->count; iov++) {
 		if (iov->reserved != 0)
 			return RDMO_STATUS_NOTSUP;
-		if (wraps(iov->addr, rte_le_to_cpu_32(iov->len)))
+		if (end_wraps(iov->addr, rte_le_to_cpu_32(iov->len)))
 			return RDMO_STATUS_BOUNDS;
 		request->bytes += rte_le_to_cpu_32(iov->len);
 	}
@@ -648,7 +649,7 @@ piece_check(const uint8_t *at, uint64_t left, bool pull, uint64_t *taken)
 		return RDMO_STATUS_LENGTH;
 	if (iov->reserved != 0 || !padding_is_zero(at + sizeof(*iov), bytes))
 		return RDMO_STATUS_NOTSUP;
-	if (wraps(iov->addr, rte_le_to_cpu_32(iov->len)))
+	if (end_wraps(iov->addr, rte_le_to_cpu_32(iov->len)))
 		return RDMO_STATUS_BOUNDS;
 	return pull ? pull_check(pulled) : RDMO_STATUS_OK;
 }

@@ -59,8 +59,8 @@ region_is_due(struct rdmo_round *round, struct rdmo_region *region)
 
 /* Bytes go to a region that has them: now, or when the round is written. */
 static void
-place(struct rdmo_round *round, const struct rdmo_region *region, uint64_t addr,
-      const uint8_t *from, uint64_t bytes)
+bytes_place(struct rdmo_round *round, const struct rdmo_region *region, uint64_t addr,
+	    const uint8_t *from, uint64_t bytes)
 {
 	if (round->writes != NULL)
 		rdmo_writes_add(round->writes, region, addr, from, (uint32_t)bytes);
@@ -103,7 +103,7 @@ payload_put(struct rdmo_round *round, const struct rdmo_request *request,
 	if (rdmo_is_pulled(request))
 		payload_fetch(round, request, region, to);
 	else
-		place(round, region, to, request->payload, request->bytes);
+		bytes_place(round, region, to, request->payload, request->bytes);
 }
 
 /* Nobody else appends there until it is settled. */
@@ -317,8 +317,8 @@ may_be_fetched(const struct rdmo_request *request, const struct rdmo_region *reg
 }
 
 static enum rdmo_status
-append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_request *request,
-       struct rdmo_result *result)
+append_execute(struct rdmo_round *round, const struct rdmo_map *regions,
+	       const struct rdmo_request *request, struct rdmo_result *result)
 {
 	const uint64_t ptr_addr = rte_le_to_cpu_64(request->append->ptr_addr);
 	const uint64_t ptr_key = rte_le_to_cpu_64(request->append->ptr_rkey);
@@ -367,7 +367,7 @@ append(struct rdmo_round *round, const struct rdmo_map *regions, const struct rd
 	return RDMO_STATUS_OK;
 }
 
-/* Does it name a log? Whether it may is append()'s to check. */
+/* Does it name a log? Whether it may is append_execute()'s to check. */
 static bool
 is_to_log(const struct rdmo_map *regions, const struct rdmo_request *request)
 {
@@ -381,8 +381,8 @@ is_to_log(const struct rdmo_map *regions, const struct rdmo_request *request)
 
 /* All pieces are checked before the first byte is written. */
 static enum rdmo_status
-scatter(struct rdmo_round *round, const struct rdmo_map *regions,
-	const struct rdmo_request *request, struct rdmo_result *result)
+scatter_execute(struct rdmo_round *round, const struct rdmo_map *regions,
+		const struct rdmo_request *request, struct rdmo_result *result)
 {
 	struct rdmo_pieces pieces = rdmo_pieces_of(request);
 	struct rdmo_region *region;
@@ -405,15 +405,15 @@ scatter(struct rdmo_round *round, const struct rdmo_map *regions,
 		if (rdmo_is_pulled(request))
 			fetch_add(round, region, piece.addr, (const void *)piece.data);
 		else
-			place(round, region, piece.addr, piece.data, piece.len);
+			bytes_place(round, region, piece.addr, piece.data, piece.len);
 	}
 	return RDMO_STATUS_OK;
 }
 
 /* All pieces are checked before the first one is read. */
 static enum rdmo_status
-gather(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_request *request,
-       struct rdmo_result *result)
+gather_execute(struct rdmo_round *round, const struct rdmo_map *regions,
+	       const struct rdmo_request *request, struct rdmo_result *result)
 {
 	const struct rdmo_region *region;
 	enum rdmo_status status;
@@ -460,8 +460,8 @@ number_change(rte_le64_t *number, bool is_swap, uint64_t operand, uint64_t swap)
 }
 
 static enum rdmo_status
-atomic(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_request *request,
-       struct rdmo_result *result)
+atomic_execute(struct rdmo_round *round, const struct rdmo_map *regions,
+	       const struct rdmo_request *request, struct rdmo_result *result)
 {
 	const uint64_t addr = rte_le_to_cpu_64(request->atomic->addr);
 	const uint64_t operand = rte_le_to_cpu_64(request->atomic->operand);
@@ -517,8 +517,8 @@ signal_give(struct rdmo_round *round, const struct rdmo_region *region,
 }
 
 static enum rdmo_status
-put(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_request *request,
-    struct rdmo_result *result)
+put_execute(struct rdmo_round *round, const struct rdmo_map *regions,
+	    const struct rdmo_request *request, struct rdmo_result *result)
 {
 	const struct rdmo_put_hdr *hdr = request->put;
 	const uint64_t addr = rte_le_to_cpu_64(hdr->addr);
@@ -538,14 +538,14 @@ put(struct rdmo_round *round, const struct rdmo_map *regions, const struct rdmo_
 	if (!rdmo_region_has(region, addr, request->bytes) ||
 	    !rdmo_region_has(number, rte_le_to_cpu_64(hdr->signal_addr), sizeof(rte_le64_t)))
 		return RDMO_STATUS_BOUNDS;
-	place(round, region, addr, request->payload, request->bytes);
+	bytes_place(round, region, addr, request->payload, request->bytes);
 	signal_give(round, number, hdr, result);
 	return RDMO_STATUS_OK;
 }
 
 static enum rdmo_status
-flush(const struct rdmo_map *regions, const struct rdmo_request *request,
-      struct rdmo_result *result)
+flush_execute(const struct rdmo_map *regions, const struct rdmo_request *request,
+	      struct rdmo_result *result)
 {
 	enum rdmo_status status = RDMO_STATUS_OK;
 
@@ -575,12 +575,12 @@ rdmo_operate(struct rdmo_round *round, const struct rdmo_map *regions,
 		return RDMO_STATUS_OK;
 	}
 	switch (request->op_id) {
-	case RDMO_OP_APPEND: return append(round, regions, request, result);
-	case RDMO_OP_SCATTER: return scatter(round, regions, request, result);
-	case RDMO_OP_GATHER: return gather(round, regions, request, result);
-	case RDMO_OP_PUT_SIGNAL: return put(round, regions, request, result);
+	case RDMO_OP_APPEND: return append_execute(round, regions, request, result);
+	case RDMO_OP_SCATTER: return scatter_execute(round, regions, request, result);
+	case RDMO_OP_GATHER: return gather_execute(round, regions, request, result);
+	case RDMO_OP_PUT_SIGNAL: return put_execute(round, regions, request, result);
 	case RDMO_OP_FETCH_ADD:
-	case RDMO_OP_CMP_SWAP: return atomic(round, regions, request, result);
-	default: return flush(regions, request, result);
+	case RDMO_OP_CMP_SWAP: return atomic_execute(round, regions, request, result);
+	default: return flush_execute(regions, request, result);
 	}
 }

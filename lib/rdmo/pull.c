@@ -89,7 +89,7 @@ fetch_over(struct rdmo_lane *home, struct rdmo_peer *peer)
 }
 
 static void
-fetch(struct rdmo_lane *home, struct rdmo_peer *peer)
+fetch_begin(struct rdmo_lane *home, struct rdmo_peer *peer)
 {
 	rdmo_fetch_post(home, peer);
 	if (rdmo_fetching_is_over(peer->fetching))
@@ -123,7 +123,7 @@ pull_begin(struct rdmo_lane *lane, struct rdmo_pull_round *pull, struct rdmo_pee
 	if (pull->fetches.count == 0)
 		pull_end(lane, pull);
 	else if (peer->home == lane)
-		fetch(lane, peer);
+		fetch_begin(lane, peer);
 	else
 		rdmo_mail_put(peer->home->mail, peer);
 	return count;
@@ -149,7 +149,7 @@ pulls_go_on(struct rdmo_lane *lane)
 
 	while ((peer = peer_take(&lane->travelling)) != NULL)
 		if (peer->home == lane)
-			fetch(lane, peer);
+			fetch_begin(lane, peer);
 		else
 			pull_end(lane, pull_find(lane, peer));
 }

@@ -272,7 +272,7 @@ struct rdmo_mr_attr {
  * What appends go to is one worker's, as far as this process can see: what two workers both moved would stop at once.
  *
  * Of a queue that is RDMO_TAIL_SHARED, its bytes and its tail, others move the tail as well, by compare-and-swap: other workers, or, of a
- * target in the worker's process, its threads. It says what is taken, never more than there is, and may be ahead of payloads that are still
+ * target in the worker's process, its threads. It tells what is taken, never more than there is, and may be ahead of payloads that are still
  * being written. Threads of a target in another process may do so if the device's atomics are global.
  *
  * Threads: as rdmo_target_open(). Blocks: likewise.
@@ -356,7 +356,7 @@ struct rdmo_log;
  *
  * @param capacity  Of its ring, bytes: a power of two from 4096 to 2^48.
  * @param producers How many may append: 1 .. RDMO_LOG_PRODUCERS_MAX.
- * @return Bytes; 0: there is no such log.
+ * @return Bytes; 0: a log cannot be like that.
  */
 __rte_experimental uint64_t rdmo_log_bytes(uint64_t capacity, uint32_t producers);
 
@@ -390,7 +390,7 @@ __rte_experimental int rdmo_log_create(struct rdmo_target *target, const struct 
 				       struct rdmo_log **log);
 
 /**
- * End a log: nothing is appended any more. The caller's memory keeps all that it has.
+ * End a log: no append is executed from now on. The caller's memory keeps all that it has.
  *
  * Threads: as rdmo_target_open(), and no reader. Blocks: likewise.
  *
@@ -519,7 +519,7 @@ __rte_experimental int rdmo_ticket_get(const struct rdmo_target *target,
  * Threads: any. Blocks: never.
  *
  * @param text   The ticket.
- * @param ticket Out: what it says; not touched on error.
+ * @param ticket Out: all members; not touched on error.
  * @return 0; -EINVAL it is none.
  */
 __rte_experimental int rdmo_ticket_parse(const char *text, struct rdmo_ticket *ticket);

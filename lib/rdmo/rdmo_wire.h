@@ -441,7 +441,7 @@ struct rdmo_hello {
 	rte_le32_t producer;
 	rte_le32_t reserved; /**< 0 */
 	rte_le64_t
-		first_seq; /**< sequence number of the first operation that it will send; 0: what the worker says */
+		first_seq; /**< sequence number of the first operation that it will send; 0: as the worker answers */
 	/**
 	 * Operations before this one were posted to an earlier connection: RDMO_LOG_WINDOW at most, none unless it is a producer.
 	 * Those that append to logs are done if they were not yet; the others end with RDMO_STATUS_UNKNOWN.
@@ -530,7 +530,7 @@ RDMO_OFFSET(rdmo_notify, count, 8);
 /** RDMO_CMD_TAIL: of a queue with an exclusive tail. Its notification is struct rdmo_mr. The document has none. */
 struct rdmo_tail_hold {
 	rte_le64_t rkey; /**< of the queue's bytes */
-	/** 1: nothing is appended, the worker does not touch the tail any more; 0: go on, from what the tail holds now */
+	/** 1: nothing is appended, the worker leaves the tail alone from now on; 0: go on, from what the tail holds now */
 	rte_le32_t is_held;
 	rte_le32_t reserved; /**< 0 */
 };

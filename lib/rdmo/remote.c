@@ -251,7 +251,7 @@ gather_add(struct rdmo_remote *remote, struct batch *batch)
 }
 
 static void
-broken(struct rdmo_remote *remote)
+remote_broken(struct rdmo_remote *remote)
 {
 	remote->is_broken = true;
 	remote->is_under_way = false;
@@ -266,7 +266,7 @@ batch_post(struct rdmo_remote *remote, struct batch *batch)
 	batch->wrs[batch->count - 1].send_flags = RDMAPMD_SEND_SIGNALED;
 	remote->is_under_way = true;
 	if (rdmapmd_post_send(remote->qp, batch->wrs, (uint16_t)batch->count) != batch->count)
-		broken(remote);
+		remote_broken(remote);
 }
 
 /* ---- A payload that is still the initiator's, a part at a time ---- */
@@ -326,7 +326,7 @@ part_write(struct rdmo_remote *remote)
 
 /* As much of the round as there is room for, in its order. */
 static void
-post(struct rdmo_remote *remote)
+part_post(struct rdmo_remote *remote)
 {
 	struct batch batch;
 
@@ -436,7 +436,7 @@ round_run(struct rdmo_lane *lane, struct rdmo_remote *remote)
 		TAILQ_INSERT_TAIL(&remote->ran, peer, next);
 		rdmo_peer_execute(peer, round, &lane->regions);
 	}
-	post(remote);
+	part_post(remote);
 	if (!remote->is_under_way)
 		round_end(remote);
 }
@@ -458,7 +458,7 @@ rdmo_remotes_run(struct rdmo_lane *lane)
 
 /* A part of a payload is there, or will not be. */
 static void
-fetched(struct rdmo_remote *remote)
+part_fetched(struct rdmo_remote *remote)
 {
 	if (!rdmo_fetching_is_over(&remote->fetching))
 		return;
@@ -469,7 +469,7 @@ fetched(struct rdmo_remote *remote)
 
 /* One completion for all that was posted, or the first of those that have failed. */
 static void
-completed(struct rdmo_remote *remote)
+part_completed(struct rdmo_remote *remote)
 {
 	struct rdmapmd_wc wc;
 
@@ -480,11 +480,11 @@ completed(struct rdmo_remote *remote)
 		remote->io->rc = wc.status == RDMAPMD_WC_SUCCESS ? 0 : -EIO;
 	if (wc.status == RDMAPMD_WC_SUCCESS) {
 		if (remote->io == NULL)
-			post(remote);
+			part_post(remote);
 		return;
 	}
 	RDMO_LOG(NOTICE, "a remote target is lost: %s", rdmapmd_wc_status_str(wc.status));
-	broken(remote);
+	remote_broken(remote);
 }
 
 void
@@ -496,9 +496,9 @@ rdmo_remotes_collect(struct rdmo_lane *lane)
 		if (!remote->is_under_way)
 			continue;
 		if (remote->is_fetching)
-			fetched(remote);
+			part_fetched(remote);
 		else
-			completed(remote);
+			part_completed(remote);
 		if (remote->is_under_way)
 			continue;
 		if (remote->io == NULL)

@@ -187,7 +187,7 @@ wait_for_some(struct rdmo_server *server, int wait_ms)
 }
 
 static void *
-serve(void *arg)
+server_run(void *arg)
 {
 	struct rdmo_server *server = arg;
 
@@ -203,7 +203,7 @@ serve(void *arg)
 }
 
 static void
-wake(const struct rdmo_server *server)
+server_wake(const struct rdmo_server *server)
 {
 	const uint64_t one = 1;
 
@@ -224,7 +224,7 @@ rdmo_server_start(struct rdmo_server *server, const char *address)
 		return server->listen_fd;
 	}
 	pthread_mutex_init(&server->lock, NULL);
-	rc = rte_ctrl_thread_create(&server->thread, "rdmo", NULL, serve, server);
+	rc = rte_ctrl_thread_create(&server->thread, "rdmo", NULL, server_run, server);
 	if (rc == 0)
 		return 0;
 	pthread_mutex_destroy(&server->lock);
@@ -237,7 +237,7 @@ void
 rdmo_server_stop(struct rdmo_server *server)
 {
 	atomic_store(&server->is_stopped, true);
-	wake(server);
+	server_wake(server);
 	pthread_join(server->thread, NULL);
 	pthread_mutex_destroy(&server->lock);
 	rdmo_socket_forget(server->address);
@@ -254,6 +254,6 @@ rdmo_server_adopt(struct rdmo_server *server, int fd)
 	pthread_mutex_lock(&server->lock);
 	TAILQ_INSERT_TAIL(&server->arrivals, session, next);
 	pthread_mutex_unlock(&server->lock);
-	wake(server);
+	server_wake(server);
 	return 0;
 }

@@ -521,7 +521,8 @@ peer_begin(struct rdmo_peer *peer, const struct rdmo_session *target, uint64_t r
 }
 
 static enum rdmo_status
-hello(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
+initiator_hello(struct rdmo_house *house, struct rdmo_session *session,
+		const struct rdmo_command *command)
 {
 	const struct rdmo_session *target;
 	struct rdmapmd_qp *qp;
@@ -586,14 +587,15 @@ rdmo_session_event(struct rdmo_session *session)
 /* ---- Commands ---- */
 
 static enum rdmo_status
-execute(struct rdmo_house *house, struct rdmo_session *session, const struct rdmo_command *command)
+command_execute(struct rdmo_house *house, struct rdmo_session *session,
+		const struct rdmo_command *command)
 {
 	if (command->status != RDMO_STATUS_OK)
 		return command->status;
 	if (command->kind == RDMO_CMD_CLIENT_INIT)
 		return client_init(house, session, command);
 	if (command->kind == RDMO_CMD_HELLO)
-		return hello(house, session, command);
+		return initiator_hello(house, session, command);
 	if (session->kind != RDMO_SESSION_TARGET)
 		return RDMO_STATUS_CLIENT;
 	switch (command->kind) {
@@ -612,7 +614,7 @@ rdmo_session_command(struct rdmo_house *house, struct rdmo_session *session)
 	enum rdmo_status status;
 
 	rdmo_command_read(&session->in, &command);
-	status = execute(house, session, &command);
+	status = command_execute(house, session, &command);
 	if (status != RDMO_STATUS_OK) {
 		session->out_count =
 			rdmo_refused_write(session->out, command.kind, command.tag, status);

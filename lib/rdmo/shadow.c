@@ -31,8 +31,8 @@ rdmo_shadow_close(struct rdmo_shadow *shadow)
 
 /* Bytes at this offset, of the log to the shadow or back. */
 static enum rdmo_status
-move(const struct rdmo_shadow *shadow, struct rdmo_crew *crew, const struct rdmo_region *region,
-     uint64_t offset, uint64_t bytes, bool is_write)
+shadow_move(const struct rdmo_shadow *shadow, struct rdmo_crew *crew,
+	    const struct rdmo_region *region, uint64_t offset, uint64_t bytes, bool is_write)
 {
 	struct rdmo_remote_io io = {
 		.remote = region->remote,
@@ -61,7 +61,8 @@ producers_read(struct rdmo_crew *crew, struct rdmapmd_pd *pd, const struct rdmo_
 	if (region->len >= sizeof(struct rdmo_log_header))
 		status = memory_open(&header, pd, sizeof(struct rdmo_log_header));
 	if (status == RDMO_STATUS_OK)
-		status = move(&header, crew, region, 0, sizeof(struct rdmo_log_header), false);
+		status = shadow_move(&header, crew, region, 0, sizeof(struct rdmo_log_header),
+				     false);
 	if (status == RDMO_STATUS_OK && rdmo_log_check(header.memory, region->len) != 0)
 		status = RDMO_STATUS_BOUNDS;
 	if (status == RDMO_STATUS_OK)
@@ -87,7 +88,7 @@ all_read(struct rdmo_shadow *shadow, struct rdmo_crew *crew, struct rdmapmd_pd *
 	bytes = rdmo_log_ring_offset(producers);
 	status = memory_open(shadow, pd, bytes);
 	if (status == RDMO_STATUS_OK)
-		status = move(shadow, crew, region, 0, bytes, false);
+		status = shadow_move(shadow, crew, region, 0, bytes, false);
 	/* Who changes it meanwhile has none. */
 	header = shadow->memory;
 	if (status == RDMO_STATUS_OK && header->producers != rte_cpu_to_le_32(producers))
@@ -108,10 +109,11 @@ rdmo_shadow_open(struct rdmo_shadow *shadow, struct rdmo_crew *crew, struct rdma
 	if (status != RDMO_STATUS_OK)
 		return status;
 	region->lkey = shadow->mr->lkey;
-	status = move(shadow, crew, region, epoch, key_end - epoch, true);
+	status = shadow_move(shadow, crew, region, epoch, key_end - epoch, true);
 	if (status == RDMO_STATUS_OK)
-		status = move(shadow, crew, region, rdmo_log_slot_offset(0),
-			      rdmo_log_slot_offset(region->log.producers) - rdmo_log_slot_offset(0),
-			      true);
+		status = shadow_move(shadow, crew, region, rdmo_log_slot_offset(0),
+				     rdmo_log_slot_offset(region->log.producers) -
+					     rdmo_log_slot_offset(0),
+				     true);
 	return status;
 }

@@ -81,7 +81,7 @@ answer_receive(struct rdmo_target *target, struct rdmo_notification *notificatio
 
 /* Ask, and have it done; a status that the caller has an error of its own for is that error. */
 static int
-ask(struct rdmo_target *target, uint32_t bytes, struct rdmo_notification *notification)
+worker_ask(struct rdmo_target *target, uint32_t bytes, struct rdmo_notification *notification)
 {
 	const struct rdmo_cmd *cmd = (const void *)target->cmd;
 	int rc;
@@ -112,8 +112,9 @@ static int
 client_init(struct rdmo_target *target, const struct rdmo_addr *own,
 	    struct rdmo_notification *notification)
 {
-	return ask(target, rdmo_client_init_write(target->cmd, ++target->tag, target->id, own),
-		   notification);
+	return worker_ask(target,
+			  rdmo_client_init_write(target->cmd, ++target->tag, target->id, own),
+			  notification);
 }
 
 static void
@@ -299,8 +300,8 @@ rdmo_rq_restore(struct rdmo_target *target, const uint8_t *secret, uint64_t *rq_
 
 	if (target == NULL || secret == NULL || rq_id == NULL)
 		return -EINVAL;
-	rc = ask(target, rdmo_rq_create_write(target->cmd, ++target->tag, NULL, secret),
-		 &notification);
+	rc = worker_ask(target, rdmo_rq_create_write(target->cmd, ++target->tag, NULL, secret),
+			&notification);
 	if (rc == 0)
 		*rq_id = notification.number;
 	return rc;
@@ -313,7 +314,8 @@ rdmo_rq_destroy(struct rdmo_target *target, uint64_t rq_id)
 
 	if (target == NULL)
 		return -EINVAL;
-	return ask(target, rdmo_rq_destroy_write(target->cmd, ++target->tag, rq_id), &notification);
+	return worker_ask(target, rdmo_rq_destroy_write(target->cmd, ++target->tag, rq_id),
+			  &notification);
 }
 
 /* ---- Memory ---- */
@@ -347,7 +349,8 @@ mr_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, uint32_t r
 	struct rdmo_notification notification;
 	int rc;
 
-	rc = ask(target, rdmo_mr_reg_write(target->cmd, ++target->tag, &reg, rkey), &notification);
+	rc = worker_ask(target, rdmo_mr_reg_write(target->cmd, ++target->tag, &reg, rkey),
+			&notification);
 	if (rc == 0)
 		*key = notification.number;
 	return rc;
@@ -450,7 +453,8 @@ rdmo_mr_dereg(struct rdmo_target *target, uint64_t key)
 
 	if (target == NULL)
 		return -EINVAL;
-	rc = ask(target, rdmo_mr_dereg_write(target->cmd, ++target->tag, key), &notification);
+	rc = worker_ask(target, rdmo_mr_dereg_write(target->cmd, ++target->tag, key),
+			&notification);
 	if (rc == 0)
 		mr_forget(target, key);
 	return rc;
@@ -463,8 +467,8 @@ tail_hold(struct rdmo_target *target, uint64_t key, bool is_held)
 {
 	struct rdmo_notification notification;
 
-	return ask(target, rdmo_tail_hold_write(target->cmd, ++target->tag, key, is_held),
-		   &notification);
+	return worker_ask(target, rdmo_tail_hold_write(target->cmd, ++target->tag, key, is_held),
+			  &notification);
 }
 
 int

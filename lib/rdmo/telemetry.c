@@ -119,8 +119,8 @@ connections_tell(struct rdmo_crew *crew, struct rte_tel_data *data)
 
 /* Without an address: those that there are. */
 static int
-tell(const char *address, int (*of)(struct rdmo_crew *, struct rte_tel_data *),
-     struct rte_tel_data *data)
+shown_tell(const char *address, int (*of)(struct rdmo_crew *, struct rte_tel_data *),
+	   struct rte_tel_data *data)
 {
 	struct rdmo_shown *shown;
 	int rc = -ENOENT;
@@ -143,14 +143,14 @@ int
 rdmo_telemetry_worker(const char *cmd, const char *params, struct rte_tel_data *data)
 {
 	RTE_SET_USED(cmd);
-	return tell(params, worker_tell, data);
+	return shown_tell(params, worker_tell, data);
 }
 
 int
 rdmo_telemetry_connections(const char *cmd, const char *params, struct rte_tel_data *data)
 {
 	RTE_SET_USED(cmd);
-	return tell(params, connections_tell, data);
+	return shown_tell(params, connections_tell, data);
 }
 
 /* ---- Who is shown ---- */

@@ -6,8 +6,8 @@
 #include "writes.h"
 
 static void
-add(struct rdmo_writes *writes, uint64_t addr, uint32_t rkey, const void *from, uint32_t lkey,
-    uint32_t bytes)
+write_add(struct rdmo_writes *writes, uint64_t addr, uint32_t rkey, const void *from, uint32_t lkey,
+	  uint32_t bytes)
 {
 	writes->all[writes->count++] = (struct rdmo_write){
 		.addr = addr,
@@ -23,7 +23,7 @@ rdmo_writes_add(struct rdmo_writes *writes, const struct rdmo_region *region, ui
 		const uint8_t *from, uint32_t bytes)
 {
 	if (bytes > 0)
-		add(writes, addr, region->rkey, from, writes->key, bytes);
+		write_add(writes, addr, region->rkey, from, writes->key, bytes);
 }
 
 /* ---- Records ---- */
@@ -34,8 +34,8 @@ head_add(struct rdmo_writes *writes, const struct rdmo_region *log, uint64_t pos
 {
 	struct rdmo_record *head = &writes->heads[writes->head_count++];
 
-	add(writes, rdmo_region_ring_addr(log, position), log->rkey, head, writes->head_key,
-	    sizeof(*head));
+	write_add(writes, rdmo_region_ring_addr(log, position), log->rkey, head, writes->head_key,
+		  sizeof(*head));
 	return head;
 }
 
@@ -54,7 +54,7 @@ shadow_add(struct rdmo_writes *writes, const struct rdmo_region *log, const void
 {
 	const uint64_t offset = (uint64_t)((const uint8_t *)at - (const uint8_t *)log->log.header);
 
-	add(writes, log->va + offset, log->rkey, at, log->lkey, bytes);
+	write_add(writes, log->va + offset, log->rkey, at, log->lkey, bytes);
 }
 
 /* The words of a producer's slot that change, and its next number, which is not before them. */
