@@ -15,7 +15,7 @@ BURST = 32
 NEAR = 0.90  # of what its parts allow, the baseline must reach
 INVALID = 3  # exit code
 # What is counted of each kind of append, and what that is called: their sum is what one costs.
-INSTR = {"queue": ("queue-post", "queue-serve", "queue-poll")}
+INSTR = {kind: tuple(f"{kind}-{call}" for call in ("post", "serve", "poll")) for kind in ("queue", "log")}
 
 
 class Test(rdma.Test):
@@ -37,6 +37,9 @@ QUEUES = [
     Test("queue64_one", "APPENDs, each in its message", "M/s", ("queue-one", 64, 1)),
     Test("echo64", "SEND there and one back", "M/s", ("echo", 64, 1)),
     Test("queue64_1000", "APPENDs of 1,000 connections", "M/s", ("queue", 64, 1000)),
+    Test("log64", "APPENDs of 64 bytes to a log", "M/s", ("log", 64, 1)),
+    Test("queue64k", "APPENDs of 64 KiB", "GB/s", ("queue", 1 << 16, 1)),
+    Test("queue1m", "APPENDs of 1 MiB", "GB/s", ("queue", 1 << 20, 1)),
 ]
 FW1 = [Test(f"fw1_{n}", f"FETCH_AND_ADD, WRITE; {n} queue pair{'s'[:n > 1]}", "M/s", ("fw1", 64, n),
             (("put", 1) if n == 1 else None, None)) for n in (1, 4, 8)]
@@ -46,8 +49,8 @@ REST = [
          (("put", BURST), None), BURST),
     Test("packed64", "a burst in one active message", "M/s", (), (None, ("am", BURST))),
 ]
-# What fw1 is made of, as rdma.py measures it.
-PARTS = [t for t in rdma.TESTS if t.key in ("add8", "write64")]
+# What fw1 is made of, and what large appends are compared with, as rdma.py measures it.
+PARTS = [t for t in rdma.TESTS if t.key in ("add8", "write64", "write64k", "write1m")]
 TESTS = QUEUES + FW1 + REST + PARTS
 
 # Those in which packets as bytes, and the daemon, are measured; and a slow wire: there more queue pairs do not help one initiator.
@@ -170,6 +173,9 @@ def add_ratios(report, bench):
     f.ratio("queue64_vs_fw1_32", ("rnic", "queue64"), ("rnic", "fw1_32"))
     f.ratio("queue64_one_vs_echo", ("rnic", "queue64_one"), ("rnic", "echo64"))
     f.ratio("queue64_1000_vs_one", ("rnic", "queue64_1000"), ("rnic", "queue64"))
+    f.ratio("log64_vs_fw1", ("rnic", "log64"), ("rnic", f.best_fw1("rnic")))
+    for size in ("64k", "1m"):
+        f.ratio(f"queue{size}_vs_write{size}", ("rnic", f"queue{size}"), ("rnic", f"write{size}"))
     for short in ("tcp", "shm"):
         f.ratio(f"queue64_vs_{short}_put", ("rnic", "queue64"), (f"{short}_put", "fw1_1"))
         f.ratio(f"queue64_vs_{short}_put_32", ("rnic", "queue64"), (f"{short}_put", "fw1_32"))

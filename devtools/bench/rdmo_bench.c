@@ -8,8 +8,9 @@
  *
  * TEST:
  *	queue		APPENDs to a queue with an exclusive tail, in bursts of 32, as many as may be under way, over QPS connections in
- *			turn
+ *			turn; those that no message has room for are fetched
  *	queue-one	the same, each APPEND in a message of its own
+ *	log		the same as queue, to a log with its checksums, of which nobody reads: its records are released unseen
  *	queue-lat	one APPEND after the other, from post to completion
  *	echo		a SEND there and one back: 15 such pairs under way, as many as a connection has messages
  *	fw1		FETCH_AND_ADD, then WRITE: 16 such pairs under way, over QPS queue pairs
@@ -31,10 +32,12 @@
 #include "timed.h"
 
 #define QUEUE_BYTES (1ul << 24)
+#define LOG_BYTES   (1ul << 22)
 #define BURST	    32u
 #define UNDER_WAY   16u /* pairs of fw1 */
 #define ECHOS	    15u /* of the 16 messages of a connection one is for credits alone */
 #define BYTES_MAX   2048u
+#define PULLED_MAX  (1u << 20) /* of payloads that are fetched */
 
 struct bench;
 
@@ -45,7 +48,9 @@ struct test {
 	int64_t (*step)(void *of);
 	int (*one)(void *of);
 	uint32_t qps_max;
-	bool connects;	      /* QPS are connections */
+	bool connects; /* QPS are connections */
+	bool has_log;
+	uint32_t bytes_max;   /* 0: BYTES_MAX */
 	uint32_t per_message; /* APPENDs */
 	uint32_t receives;    /* of each queue pair */
 };
@@ -59,6 +64,7 @@ struct bench {
 	uint64_t packets; /* sent before it counted */
 	/* Of queue: */
 	struct rdmo_op ops[BURST];
+	uint32_t burst; /* so that two bursts fit into the queue */
 	uint64_t posted, done;
 	uint32_t next; /* connection */
 	/* Of fw1: the requests that a queue pair is to get next. */
@@ -116,6 +122,7 @@ queue_begin(struct bench *b)
 {
 	for (uint32_t i = 0; i < BURST; i++)
 		b->ops[i] = rdmo_pair_append(&b->pair, b->pair.rdma.ends[0].memory, b->bytes);
+	b->burst = RTE_MIN(BURST, (uint32_t)(QUEUE_BYTES / 2 / b->bytes));
 	b->posted = b->done = 0;
 	return 0;
 }
@@ -127,7 +134,7 @@ queue_room(struct bench *b)
 	const uint64_t done = b->done;
 	uint64_t start;
 
-	if ((b->posted + BURST) * b->bytes <= QUEUE_BYTES)
+	if ((b->posted + b->burst) * b->bytes <= QUEUE_BYTES)
 		return 0;
 	while (b->done < b->posted)
 		if (queue_turn(b, 0) < 0)
@@ -143,7 +150,7 @@ static int64_t
 queue_step(void *of)
 {
 	struct bench *b = of;
-	const int64_t before = queue_room(b), n = before < 0 ? -1 : queue_turn(b, BURST);
+	const int64_t before = queue_room(b), n = before < 0 ? -1 : queue_turn(b, b->burst);
 
 	return n < 0 ? -1 : before + n;
 }
@@ -159,6 +166,25 @@ queue_one(void *of)
 	for (n = queue_turn(b, 1); n == 0; n = queue_turn(b, 0))
 		;
 	return n < 0 ? -1 : 0;
+}
+
+static int
+log_begin(struct bench *b)
+{
+	for (uint32_t i = 0; i < BURST; i++)
+		b->ops[i] = rdmo_pair_record(&b->pair, b->pair.rdma.ends[0].memory, b->bytes);
+	b->posted = b->done = 0;
+	return 0;
+}
+
+/* A burst finds room: all that was under way before fits into a quarter of the log. */
+static int64_t
+log_step(void *of)
+{
+	struct bench *b = of;
+	const int64_t n = queue_turn(b, BURST);
+
+	return n < 0 || rdmo_pair_release(&b->pair) != 0 ? -1 : n;
 }
 
 /* ---- Messages that nobody looks into ---- */
@@ -356,6 +382,8 @@ fw1_begin(struct bench *b)
 
 static const struct test tests[] = {
 	{ "queue", queue_begin, .step = queue_step, .connects = true, .qps_max = 1024,
+	  .per_message = BURST, .bytes_max = PULLED_MAX },
+	{ "log", log_begin, .step = log_step, .connects = true, .qps_max = 1, .has_log = true,
 	  .per_message = BURST },
 	{ "queue-one", queue_begin, .step = queue_step, .connects = true, .qps_max = 1024,
 	  .per_message = 1 },
@@ -428,7 +456,8 @@ run(struct bench *b)
 	const struct rdmo_pair_attr attr = { .qps = b->test->connects ? 1 : b->qps,
 					     .receives = b->test->receives,
 					     .connections = b->test->connects ? b->qps : 1,
-					     .queue_bytes = QUEUE_BYTES };
+					     .queue_bytes = QUEUE_BYTES,
+					     .log_bytes = b->test->has_log ? LOG_BYTES : 0 };
 	int rc = rdmo_pair_open(&b->pair, b->names, &attr);
 
 	if (rc == 0)
@@ -444,6 +473,8 @@ run(struct bench *b)
 static bool
 read_arguments(struct bench *b, int argc, char **argv)
 {
+	uint32_t bytes_max;
+
 	if (argc != 7)
 		return false;
 	b->names[0] = argv[1];
@@ -454,7 +485,8 @@ read_arguments(struct bench *b, int argc, char **argv)
 	b->bytes = (uint32_t)strtoul(argv[4], NULL, 10);
 	b->qps = (uint32_t)strtoul(argv[5], NULL, 10);
 	b->timed = (struct timed){ .of = b, .seconds = strtod(argv[6], NULL) };
-	return b->test != NULL && b->bytes >= 8 && b->bytes <= BYTES_MAX && b->qps > 0 &&
+	bytes_max = b->test != NULL && b->test->bytes_max > 0 ? b->test->bytes_max : BYTES_MAX;
+	return b->test != NULL && b->bytes >= 8 && b->bytes <= bytes_max && b->qps > 0 &&
 	       b->qps <= b->test->qps_max && b->timed.seconds > 0;
 }
 
@@ -471,8 +503,8 @@ main(int argc, char **argv)
 	if (!read_arguments(&b, argc - used, argv)) {
 		fprintf(stderr,
 			"usage: rdmo_bench [EAL OPTIONS] -- DEVICE DEVICE "
-			"queue|queue-one|queue-lat|echo|fw1|fw1-lat BYTES QPS SECONDS\n"
-			"8 to 2,048 bytes; 1 to 1,024 connections, or 1 to 16 queue pairs\n");
+			"queue|log|queue-one|queue-lat|echo|fw1|fw1-lat BYTES QPS SECONDS\n"
+			"8 to 2,048 bytes, of queue to 1 MiB; 1 to 1,024 connections, or 1 to 16 queue pairs\n");
 		return 2;
 	}
 	rc = run(&b);

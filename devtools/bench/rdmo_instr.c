@@ -10,6 +10,7 @@
  *	queue-post	rdmo_post() of APPENDs to a queue with an exclusive tail
  *	queue-serve	rdmo_worker_poll(), which executes and answers them
  *	queue-poll	rdmo_poll(), which completes them
+ *	log-post, log-serve, log-poll	the same of APPENDs to a log, with their checksums; by a run of their own
  *
  * EAL's options name the devices: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b.
  */
@@ -26,6 +27,7 @@
 #include "rdmo_pair.h"
 
 #define QUEUE_BYTES (1ul << 24)
+#define LOG_BYTES   (1ul << 22)
 #define BYTES_MAX   2000
 
 static struct rdmo_pair pair;
@@ -58,13 +60,16 @@ poll_done(void *conn, struct rte_mbuf **pkts, uint16_t n)
 enum step { POST, SERVE, POLL, STEPS };
 
 static const struct {
-	const char *name;
+	const char *name; /* behind "queue-" or "log-" */
 	burst_fn fn;
 } steps[STEPS] = {
-	[POST] = { "queue-post", post },
-	[SERVE] = { "queue-serve", serve },
-	[POLL] = { "queue-poll", poll_done },
+	[POST] = { "post", post },
+	[SERVE] = { "serve", serve },
+	[POLL] = { "poll", poll_done },
 };
+
+/* What is appended to. */
+static bool to_log;
 
 /* So many operations there, executed and back: one of the three calls is counted. */
 static int
@@ -105,18 +110,27 @@ renew(unsigned int bytes)
 	return rc;
 }
 
+/* Room for the next rounds: an empty queue now and then, a log whose records are released. */
+static int
+make_room(uint64_t call, unsigned int burst, unsigned int bytes)
+{
+	if (to_log)
+		return rdmo_pair_release(&pair);
+	return call % (QUEUE_BYTES / ((uint64_t)burst * bytes)) == 0 ? renew(bytes) : 0;
+}
+
 static int
 round_trips(struct counted *counted, enum step step, unsigned int burst, unsigned int bytes,
 	    uint64_t calls)
 {
 	void *const objects[STEPS] = { pair.conns[0], pair.worker, pair.conns[0] };
-	const uint64_t rounds = QUEUE_BYTES / ((uint64_t)burst * bytes);
 	int rc = 0;
 
+	for (unsigned int i = 0; i < COUNTED_BURST_MAX && to_log; i++)
+		ops[i] = rdmo_pair_record(&pair, payload, bytes);
 	counted_start(counted, steps[step].fn, objects[step], calls);
 	for (uint64_t call = 0; call < calls && rc == 0; call++) {
-		if (call % rounds == 0)
-			rc = renew(bytes);
+		rc = make_room(call, burst, bytes);
 		if (rc == 0)
 			rc = round_trip(counted, step, (uint16_t)burst);
 	}
@@ -126,12 +140,15 @@ round_trips(struct counted *counted, enum step step, unsigned int burst, unsigne
 static int
 measure(struct counted *counted, const char *name, const struct counted_plan *plan)
 {
+	const char *const dash = strchr(name, '-');
 	enum step step = 0;
 	int rc = 0;
 
-	while (step < STEPS && strcmp(name, steps[step].name) != 0)
+	to_log = pair.log != NULL;
+	while (step < STEPS && dash != NULL && strcmp(dash + 1, steps[step].name) != 0)
 		step++;
-	if (step == STEPS) {
+	if (step == STEPS || dash == NULL ||
+	    strncmp(name, to_log ? "log-" : "queue-", (size_t)(dash - name) + 1) != 0) {
 		fprintf(stderr, "unknown name %s\n", name);
 		return -EINVAL;
 	}
@@ -152,7 +169,7 @@ int
 main(int argc, char **argv)
 {
 	const char *const names[] = { "net_rnic0", "net_rnic1" };
-	const struct rdmo_pair_attr attr = { .connections = 1, .queue_bytes = QUEUE_BYTES };
+	struct rdmo_pair_attr attr = { .connections = 1, .queue_bytes = QUEUE_BYTES };
 	struct counted_plan plan;
 	struct counted counted;
 	int skip, rc;
@@ -162,6 +179,9 @@ main(int argc, char **argv)
 		return EXIT_FAILURE;
 	if (counted_plan_parse(argc - skip, argv + skip, &plan) < 0)
 		return 2;
+	/* A producer's connection is another one: a run is of queues or of logs. */
+	if (strncmp(plan.names[0], "log-", 4) == 0)
+		attr.log_bytes = LOG_BYTES;
 	rc = rdmo_pair_open(&pair, names, &attr);
 	if (rc == 0) {
 		by_hand_begin();

@@ -88,13 +88,27 @@ queue_renew(struct rdmo_pair *pair)
 	return rc != 0 ? rc : queue_offer(pair);
 }
 
+/* In DPDK's memory. */
+static int
+log_open(struct rdmo_pair *pair)
+{
+	const struct rdmo_log_attr attr = {
+		.capacity = pair->log_bytes,
+		.producers = pair->connections,
+	};
+	int rc = rdmo_log_create(pair->target, &attr, &pair->log);
+
+	return rc != 0 ? rc : rdmo_log_query(pair->log, &pair->log_info);
+}
+
 static int
 begin(struct rdmo_pair *pair)
 {
-	const struct rdmo_connect_attr attr = {
+	struct rdmo_connect_attr attr = {
 		.address = rdmo_worker_address(pair->worker),
 		.secret = pair->secret,
 		.timeout_ms = 60000, /* under valgrind */
+		.is_producer = pair->log_bytes > 0,
 	};
 	uint64_t rq_id;
 	int rc;
@@ -104,8 +118,12 @@ begin(struct rdmo_pair *pair)
 		rc = rdmo_rq_create(pair->target, pair->secret, &rq_id);
 	if (rc == 0)
 		rc = queue_offer(pair);
-	for (unsigned int i = 0; i < pair->connections && rc == 0; i++)
+	if (rc == 0 && pair->log_bytes > 0)
+		rc = log_open(pair);
+	for (unsigned int i = 0; i < pair->connections && rc == 0; i++) {
+		attr.producer = i;
 		rc = rdmo_connect(pair->rdma.ends[0].pd, &attr, &pair->conns[i]);
+	}
 	return rc;
 }
 
@@ -125,6 +143,7 @@ rdmo_pair_open(struct rdmo_pair *pair, const char *const names[2],
 	int rc;
 
 	*pair = (struct rdmo_pair){ .queue_bytes = attr->queue_bytes,
+				    .log_bytes = attr->log_bytes,
 				    .connections = attr->connections };
 	pair->conns = calloc(attr->connections, sizeof(*pair->conns));
 	if (pair->conns == NULL)
@@ -153,6 +172,7 @@ end(struct rdmo_pair *pair)
 {
 	for (unsigned int i = 0; i < pair->connections; i++)
 		rdmo_disconnect(pair->conns[i]);
+	rdmo_log_destroy(pair->log);
 	rdmo_target_close(pair->target);
 	return 0;
 }
@@ -179,5 +199,29 @@ rdmo_pair_append(const struct rdmo_pair *pair, const void *payload, uint32_t len
 			    .ptr_key = pair->ptr_key,
 			    .data_key = pair->data_key,
 			    .payload = payload },
+		.rkey = pair->rdma.ends[0].mr->rkey,
 	};
+}
+
+struct rdmo_op
+rdmo_pair_record(const struct rdmo_pair *pair, const void *payload, uint32_t length)
+{
+	return (struct rdmo_op){
+		.id = RDMO_PAIR_ID,
+		.op_id = RDMO_OP_APPEND,
+		.length = length,
+		.append = { .ptr_addr = pair->log_info.addr,
+			    .ptr_key = pair->log_info.key,
+			    .data_key = pair->log_info.key,
+			    .payload = payload },
+	};
+}
+
+int
+rdmo_pair_release(const struct rdmo_pair *pair)
+{
+	struct rdmo_log_info now;
+	int rc = rdmo_log_query(pair->log, &now);
+
+	return rc != 0 || now.head == now.tail ? rc : rdmo_log_release(pair->log, now.tail);
 }
