@@ -40,7 +40,7 @@ struct perf_flows {
 	struct rdmapmd_sge *sges;
 	uint64_t noted_posts, noted_completions; /* of outcome->times */
 	bool sending, stopped;
-	unsigned int patience_s;
+	unsigned int patience_s, silence_s;
 	uint64_t heard; /* ticks: when the last message came, or all began */
 	uint64_t
 		quiet_since; /* ticks: of UC and UD, when the last one came after the other end had sent all */
@@ -132,7 +132,7 @@ is_deaf(const struct perf_flows *flows)
 	if (iters != PERF_UNTIL_STOPPED &&
 	    flows->outcome->received >= iters * flows->worker->nqueues)
 		return false;
-	return rte_get_timer_cycles() - flows->heard > flows->patience_s * rte_get_timer_hz();
+	return rte_get_timer_cycles() - flows->heard > flows->silence_s * rte_get_timer_hz();
 }
 
 /* ---- Requests ---- */
@@ -329,7 +329,7 @@ look(struct perf_flows *flows)
 				perf_fail(-ETIMEDOUT,
 					  "%s: nothing has come for %u s: the way from the other "
 					  "end is cut, or it stands still",
-					  phase->end->device, flows->patience_s));
+					  phase->end->device, flows->silence_s));
 }
 
 void
@@ -392,6 +392,7 @@ perf_bandwidth_prepare(struct perf_phase *phase, struct perf_worker *worker,
 	flows->sges = (struct rdmapmd_sge *)&flows->wrs[o->post_list];
 	flows->sending = phase->end->requests;
 	flows->patience_s = perf_phase_patience_s(phase);
+	flows->silence_s = perf_phase_silence_s(phase);
 	for (i = 0; i < worker->nqueues; i++) {
 		flows->flow[i].queue = &worker->queues[i];
 		set_end(phase, &flows->flow[i], phase->iters);

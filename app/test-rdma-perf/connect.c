@@ -138,7 +138,7 @@ perf_end_connect(struct perf_end *end)
 		end->queues[i].peer_in = end->queues[i].peer_out + end->part;
 		end->queues[i].peer_last = end->queues[i].peer_in + end->part;
 	}
-	if (end->options->transport == RDMAPMD_QPT_UD) {
+	if (end->options->transport == RDMAPMD_QPT_UD && end->ah == NULL) {
 		rc = rdmapmd_ah_create(end->pd, &path, &end->ah);
 		if (rc != 0)
 			return perf_end_cannot(end, rc, "make an address handle");

@@ -136,8 +136,6 @@ make_completions(struct perf_worker *worker)
 {
 	struct perf_end *end = worker->end;
 	struct rdmapmd_cq_init_attr attr = { .cqe = (uint32_t)perf_end_cqe(end->options) };
-	struct rdmapmd_srq_init_attr srq = { .attr = { .max_wr = end->options->rx_depth,
-						       .max_sge = 1 } };
 	int rc = 0;
 
 	if (end->options->events)
@@ -145,9 +143,20 @@ make_completions(struct perf_worker *worker)
 	attr.channel = worker->channel;
 	if (rc == 0)
 		rc = rdmapmd_cq_create(end->context, &attr, &worker->cq);
-	if (rc == 0 && end->options->use_srq && end->receives)
-		rc = rdmapmd_srq_create(end->pd, &srq, &worker->srq);
 	return rc == 0 ? 0 : perf_end_cannot(end, rc, "make a completion queue");
+}
+
+static int
+make_srq(struct perf_worker *worker)
+{
+	struct perf_end *end = worker->end;
+	struct rdmapmd_srq_init_attr attr = { .attr = { .max_wr = end->options->rx_depth,
+							.max_sge = 1 } };
+	int rc = 0;
+
+	if (end->options->use_srq && end->receives)
+		rc = rdmapmd_srq_create(end->pd, &attr, &worker->srq);
+	return rc == 0 ? 0 : perf_end_cannot(end, rc, "make a shared receive queue");
 }
 
 static int
@@ -169,10 +178,21 @@ make_qp(struct perf_worker *worker, struct perf_queue *queue)
 }
 
 static int
+make_queues(struct perf_worker *worker)
+{
+	uint32_t q;
+	int rc = make_srq(worker);
+
+	for (q = 0; rc == 0 && q < worker->nqueues; q++)
+		rc = make_qp(worker, &worker->queues[q]);
+	return rc;
+}
+
+static int
 make_workers(struct perf_end *end)
 {
 	const struct perf_options *o = end->options;
-	uint32_t w, q;
+	uint32_t w;
 	int rc;
 
 	end->workers = calloc(o->lcores, sizeof(*end->workers));
@@ -188,12 +208,36 @@ make_workers(struct perf_end *end)
 			.queues = &end->queues[w * (o->qps / o->lcores)],
 		};
 		rc = make_completions(worker);
-		for (q = 0; rc == 0 && q < worker->nqueues; q++)
-			rc = make_qp(worker, &worker->queues[q]);
+		if (rc == 0)
+			rc = make_queues(worker);
 		if (rc != 0)
 			return rc;
 	}
 	return 0;
+}
+
+int
+perf_end_renew(struct perf_end *end)
+{
+	struct rdmapmd_wc wc[16];
+	uint32_t w, q;
+	int rc = 0;
+
+	for (w = 0; w < end->options->lcores && rc == 0; w++) {
+		struct perf_worker *worker = &end->workers[w];
+
+		for (q = 0; q < worker->nqueues && rc == 0; q++)
+			rc = rdmapmd_qp_destroy(worker->queues[q].qp);
+		if (rc == 0 && worker->srq != NULL)
+			rc = rdmapmd_srq_destroy(worker->srq);
+		worker->srq = NULL;
+		if (rc != 0)
+			return perf_end_cannot(end, rc, "destroy a queue pair");
+		while (rdmapmd_poll_cq(worker->cq, wc, RTE_DIM(wc)) > 0)
+			;
+		rc = make_queues(worker);
+	}
+	return rc;
 }
 
 int

@@ -107,6 +107,12 @@ int perf_end_connect(struct perf_end *end);
 /** Queue pairs lose all that they have, receives included, and are connected anew. @return 0; an error: it was said. */
 int perf_end_reconnect(struct perf_end *end);
 
+/**
+ * Queue pairs and shared receive queues are made anew: an SRQ keeps its receives whatever becomes of its queue pairs. The other end is to be
+ * told of them, and all are to be connected. @return 0; an error: it was said.
+ */
+int perf_end_renew(struct perf_end *end);
+
 /** A queue pair as it is told to the other end. */
 struct perf_address perf_end_address(const struct perf_end *end, const struct perf_queue *queue);
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +183,8 @@ perf_exchange_sent(struct perf_link *link, const uint64_t *sent, uint32_t qps)
 }
 
 int
-perf_exchange_parse_sent(const struct perf_message *message, uint64_t *sent, uint32_t qps)
+perf_exchange_parse_sent(const struct perf_message *message, uint64_t *sent, uint32_t qps,
+			 uint64_t most)
 {
 	const char *text = message->body;
 	uint32_t i;
@@ -192,6 +194,11 @@ perf_exchange_parse_sent(const struct perf_message *message, uint64_t *sent, uin
 		if (sscanf(text, "%" SCNu64 "\n%n", &sent[i], &used) != 1)
 			return perf_fail(-EPROTO,
 					 "the other end does not say how much it has sent");
+		if (sent[i] > most)
+			return perf_fail(-EPROTO,
+					 "the other end says that it has sent %" PRIu64
+					 " messages, more than %" PRIu64,
+					 sent[i], most);
 		text += used;
 	}
 	return 0;
@@ -216,7 +223,9 @@ perf_exchange_verdict(struct perf_link *link, const struct perf_verdict *own,
 		return rc;
 	if (sscanf(message.body, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %lf %lf %u",
 		   &other->iters, &other->received, &other->lost, &other->wrong, &other->seconds,
-		   &other->peak_bytes, &other->interrupted) != 7)
+		   &other->peak_bytes, &other->interrupted) != 7 ||
+	    !isfinite(other->seconds) || other->seconds < 0 || !isfinite(other->peak_bytes) ||
+	    other->peak_bytes < 0)
 		return perf_fail(-EPROTO, "the other end sends an invalid result");
 	return 0;
 }

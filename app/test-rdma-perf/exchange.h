@@ -40,8 +40,17 @@ int perf_exchange_begin(struct perf_link *link);
 /** Tell how many messages each queue pair has sent. @return As perf_link_send(); -ENOMEM. */
 int perf_exchange_sent(struct perf_link *link, const uint64_t *sent, uint32_t qps);
 
-/** What such a message says. @return 0; -EPROTO: it was said. */
-int perf_exchange_parse_sent(const struct perf_message *message, uint64_t *sent, uint32_t qps);
+/**
+ * What such a message says.
+ *
+ * @param message It.
+ * @param sent    Out: of each queue pair.
+ * @param qps     How many there are.
+ * @param most    What each may have sent.
+ * @return 0; -EPROTO: it was said.
+ */
+int perf_exchange_parse_sent(const struct perf_message *message, uint64_t *sent, uint32_t qps,
+			     uint64_t most);
 
 /** Tell an end's verdict, and learn the other end's. @return As perf_link_wait(). */
 int perf_exchange_verdict(struct perf_link *link, const struct perf_verdict *own,

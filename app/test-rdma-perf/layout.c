@@ -9,6 +9,8 @@
 #define SLOTS_LAT   2u /* one is compared while the other one is under way */
 #define SLOT_ALIGN  64u
 #define SIZE_FIRST  2u
+#define MTU_MIN	    256u
+#define MTU_MAX	    4096u
 
 struct perf_layout
 perf_layout_of(const struct perf_options *options, uint32_t size)
@@ -39,16 +41,26 @@ perf_layout_parts(const struct perf_options *options)
 	return options->mode == PERF_BW && options->verify && !perf_op_atomic(options->op) ? 3 : 2;
 }
 
+static size_t
+bytes_used(const struct perf_options *options, uint64_t size)
+{
+	const struct perf_layout layout = perf_layout_of(options, (uint32_t)size);
+
+	return layout.stride * layout.slots;
+}
+
 size_t
 perf_layout_part(const struct perf_options *options)
 {
 	uint64_t size;
 	size_t part = 0;
 
-	for (size = perf_layout_first(options); size <= options->size; size *= 2) {
-		const struct perf_layout layout = perf_layout_of(options, (uint32_t)size);
-
-		part = RTE_MAX(part, layout.stride * layout.slots);
-	}
+	for (size = perf_layout_first(options); size <= options->size; size *= 2)
+		part = RTE_MAX(part, bytes_used(options, size));
+	/* A datagram is cut to an MTU that is not known yet, and more slots of that may take more than one of what was asked for. */
+	for (size = MTU_MIN;
+	     size <= MTU_MAX && size < options->size && options->transport == RDMAPMD_QPT_UD;
+	     size *= 2)
+		part = RTE_MAX(part, bytes_used(options, size));
 	return RTE_ALIGN_CEIL(part, (size_t)4096);
 }

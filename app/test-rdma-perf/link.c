@@ -149,15 +149,16 @@ perf_link_wait(struct perf_link *link, enum perf_message_type type, int timeout_
 	       struct perf_message *message)
 {
 	struct pollfd ready = { .fd = link->fd, .events = POLLIN };
-	int rc, interrupted_ms = 0, silent_ms = 0;
+	const uint64_t start = perf_tcp_now_ms();
+	int rc, interrupted_ms = 0;
 
 	while ((rc = perf_link_poll(link, message)) == 0) {
 		if (perf_interrupted() && (interrupted_ms += PERF_TCP_TICK_MS) > PERF_INTERRUPT_MS)
 			return -EINTR;
-		if (timeout_ms >= 0 && silent_ms >= timeout_ms)
+		/* All of it in that time, however little comes at once. */
+		if (timeout_ms >= 0 && perf_tcp_now_ms() - start > (uint64_t)timeout_ms)
 			return gone(link, -ETIMEDOUT);
-		silent_ms =
-			poll(&ready, 1, PERF_TCP_TICK_MS) > 0 ? 0 : silent_ms + PERF_TCP_TICK_MS;
+		poll(&ready, 1, PERF_TCP_TICK_MS);
 	}
 	if (rc < 0)
 		return rc;

@@ -65,7 +65,7 @@ int perf_link_poll(struct perf_link *link, struct perf_message *message);
  *
  * @param link       The stream.
  * @param type       What has to come next.
- * @param timeout_ms Of silence; -1: the other end has it to send, however long it takes.
+ * @param timeout_ms For all of it; -1: the other end has it to send, however long it takes.
  * @param message    Out.
  * @return 0; -EINTR (Ctrl-C; nothing was said); -ETIMEDOUT (said once for each link); as perf_link_poll(); -EPROTO also: one of another type.
  */

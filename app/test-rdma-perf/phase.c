@@ -119,7 +119,8 @@ look_at_link(struct perf_phase *phase)
 	if (rc > 0 && message.type != PERF_MESSAGE_SENT)
 		rc = perf_fail(-EPROTO, "the other end speaks out of turn");
 	if (rc > 0)
-		rc = perf_exchange_parse_sent(&message, phase->peer_sent, phase->end->options->qps);
+		rc = perf_exchange_parse_sent(&message, phase->peer_sent, phase->end->options->qps,
+					      phase->iters);
 	if (rc == 0)
 		atomic_store_explicit(&phase->peer_sent_known, true, memory_order_release);
 	else
@@ -135,7 +136,10 @@ look_at_progress(struct perf_phase *phase, uint64_t now)
 	if (now < phase->next_progress)
 		return;
 	phase->next_progress = now + ticks(1000 * PROGRESS_MS);
-	if (phase->iters == PERF_UNTIL_STOPPED)
+	if (!phase->end->requests && !phase->end->receives)
+		snprintf(text, sizeof(text), " %u bytes: the other end is at work",
+			 phase->layout.size);
+	else if (phase->iters == PERF_UNTIL_STOPPED)
 		snprintf(text, sizeof(text), " %u bytes: %llu messages", phase->layout.size, done);
 	else
 		snprintf(text, sizeof(text), " %u bytes: %llu of %" PRIu64 " messages%s",
@@ -186,6 +190,14 @@ perf_phase_patience_s(const struct perf_phase *phase)
 	return (unsigned int)(seconds + bytes / PATIENCE_BYTES_S);
 }
 
+unsigned int
+perf_phase_silence_s(const struct perf_phase *phase)
+{
+	const uint64_t bytes = (uint64_t)phase->layout.size * phase->end->options->qps;
+
+	return (unsigned int)(PATIENCE_S + bytes / PATIENCE_BYTES_S);
+}
+
 void
 perf_phase_look(struct perf_phase *phase)
 {
@@ -216,6 +228,7 @@ perf_phase_wait_sent(struct perf_phase *phase)
 
 		look_at_interrupt(phase, now);
 		look_at_port(phase, now);
+		look_at_progress(phase, now);
 		poll(&ready, 1, PERF_TCP_TICK_MS);
 		look_at_link(phase);
 	}

@@ -82,8 +82,11 @@ perf_phase_error(struct perf_phase *phase)
 	return atomic_load_explicit(&phase->error, memory_order_relaxed);
 }
 
-/** Seconds in which something completes or comes, unless it never will. */
+/** Seconds in which something completes, unless it never will. */
 unsigned int perf_phase_patience_s(const struct perf_phase *phase);
+
+/** Seconds in which something comes of UC and UD, unless it never will. */
+unsigned int perf_phase_silence_s(const struct perf_phase *phase);
 
 /** Worker 0: look at the clock, at Ctrl-C, at the port, and at what the other end says; seldom enough not to matter. */
 void perf_phase_look(struct perf_phase *phase);

@@ -13,9 +13,10 @@
 #include "pingpong.h"
 #include "say.h"
 
-#define PAGE	   4096 /* at whose beginnings their -c wants zeros */
-#define POLL_BURST 16
-#define SILENCE_MS 4000
+#define PAGE	    4096 /* at whose beginnings their -c wants zeros */
+#define POLL_BURST  16
+#define SILENCE_MS  4000
+#define PROGRESS_MS 250
 
 enum wr_id {
 	RECEIVE = 1,
@@ -29,6 +30,7 @@ struct rally {
 	uint64_t sent, received; /* messages of all queue pairs */
 	uint64_t rounds;	 /* whose time is noted */
 	uint64_t start;		 /* ticks: of the round of the first queue pair */
+	uint64_t next_progress;	 /* ticks */
 	uint64_t *samples;
 	uint8_t pending[]; /* by queue pair: enum wr_id, or'ed, that it waits for */
 };
@@ -149,7 +151,8 @@ take_receive(struct rally *rally, uint32_t q)
 	const struct perf_options *o = rally->end->options;
 	int rc = compare(rally);
 
-	if (q == 0 && rally->start != 0)
+	/* The other end decides how many come. */
+	if (q == 0 && rally->start != 0 && rally->rounds < o->iters + o->qps)
 		rally->samples[rally->rounds++] = rte_get_timer_cycles() - rally->start;
 	rally->received++;
 	rally->receives--;
@@ -196,12 +199,25 @@ serve(struct rally *rally)
 	return rc;
 }
 
+static void
+show_progress(struct rally *rally, uint64_t now)
+{
+	char text[100];
+
+	if (now < rally->next_progress)
+		return;
+	rally->next_progress = now + PROGRESS_MS * rte_get_timer_hz() / 1000;
+	snprintf(text, sizeof(text), " %u bytes: %" PRIu64 " of %" PRIu64 " messages", rally->size,
+		 rally->received, rally->end->options->iters);
+	perf_progress(text);
+}
+
 static int
 play(struct rally *rally)
 {
 	const uint64_t iters = rally->end->options->iters;
 	const uint64_t patience = SILENCE_MS * rte_get_timer_hz() / 1000;
-	uint64_t last = rte_get_timer_cycles();
+	uint64_t last = rte_get_timer_cycles(), now;
 	struct rdmapmd_wc wcs[POLL_BURST];
 	uint16_t i, n;
 	int rc = serve(rally);
@@ -210,16 +226,20 @@ play(struct rally *rally)
 		n = rdmapmd_poll_cq(rally->end->workers[0].cq, wcs, RTE_DIM(wcs));
 		for (i = 0; i < n && rc == 0; i++)
 			rc = take(rally, &wcs[i]);
-		if (n > 0)
-			last = rte_get_timer_cycles();
-		else if (perf_interrupted())
+		now = rte_get_timer_cycles();
+		if (n > 0) {
+			last = now;
+			continue;
+		}
+		if (perf_interrupted())
 			return -EINTR;
-		else if (rte_get_timer_cycles() - last > patience)
+		if (now - last > patience)
 			return perf_fail(
 				-ETIMEDOUT,
 				"%s: nothing has come for %d s: the other end has gone, or a "
 				"message was lost",
 				rally->end->device, SILENCE_MS / 1000);
+		show_progress(rally, now);
 	}
 	return rc;
 }
@@ -244,6 +264,7 @@ perf_pingpong_run(struct perf_end *end, struct perf_result *result)
 	rally->receives = o->rx_depth;
 	start = rte_get_timer_cycles();
 	rc = play(rally);
+	perf_progress(NULL);
 	*result = (struct perf_result){
 		.size = rally->size,
 		.iters = RTE_MIN(rally->sent, rally->received),

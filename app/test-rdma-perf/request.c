@@ -135,38 +135,36 @@ is_nothing(const uint8_t *at, size_t bytes)
 }
 
 /* A packet after the other: each is of the one message, of the other one, or has not come. */
-static enum perf_request_found
-find(const struct perf_phase *phase, const uint8_t *in, const uint8_t *one, const uint8_t *other)
+static bool
+packets_were_sent(const struct perf_phase *phase, const uint8_t *in, const uint8_t *one,
+		  const uint8_t *other)
 {
-	enum perf_request_found found = PERF_FOUND_NOTHING;
 	size_t at, bytes;
 
 	for (at = 0; at < phase->layout.size; at += bytes) {
 		bytes = RTE_MIN(phase->layout.size - at, (size_t)phase->end->mtu);
-		if (memcmp(in + at, one + at, bytes) == 0 ||
-		    memcmp(in + at, other + at, bytes) == 0)
-			found = PERF_FOUND_EARLIER;
-		else if (!is_nothing(in + at, bytes))
-			return PERF_FOUND_WRONG;
+		if (memcmp(in + at, one + at, bytes) != 0 &&
+		    memcmp(in + at, other + at, bytes) != 0 && !is_nothing(in + at, bytes))
+			return false;
 	}
-	return found;
+	return true;
 }
 
-enum perf_request_found
-perf_request_find(const struct perf_phase *phase, const struct perf_queue *queue, uint64_t n)
+bool
+perf_request_was_lost(const struct perf_phase *phase, const struct perf_queue *queue, uint64_t n)
 {
 	const uint64_t key = key_of(phase, queue, !phase->end->client);
 	const size_t size = phase->layout.size;
-	enum perf_request_found found = PERF_FOUND_WRONG;
 	uint8_t *sent = malloc(2 * size);
+	bool was_lost;
 
 	if (sent == NULL)
-		return found;
+		return false;
 	perf_pattern_fill(sent, size, key, number_of(phase, n, false));
 	perf_pattern_fill(sent + size, size, key, number_of(phase, n, true));
-	found = find(phase, perf_request_in(phase, queue, n), sent, sent + size);
+	was_lost = packets_were_sent(phase, perf_request_in(phase, queue, n), sent, sent + size);
 	free(sent);
-	return found;
+	return was_lost;
 }
 
 /* ---- Requests ---- */

@@ -58,15 +58,13 @@ void perf_request_write(const struct perf_phase *phase, const struct perf_queue 
 int64_t perf_request_compare(const struct perf_phase *phase, const struct perf_queue *queue,
 			     uint64_t n);
 
-/** What is in the slot of a message of the last lap, which is not what was sent. */
-enum perf_request_found {
-	PERF_FOUND_WRONG, /**< what nobody has sent */
-	PERF_FOUND_EARLIER, /**< packets of the lap before, or some of its own: the others were lost */
-	PERF_FOUND_NOTHING, /**< no message has ever come there */
-};
-
-/** @return Which of them it is. */
-enum perf_request_found perf_request_find(const struct perf_phase *phase,
-					  const struct perf_queue *queue, uint64_t n);
+/**
+ * What is in the slot of a message of the last lap is not that message: was it lost? Then there are packets of the lap before, or some of its
+ * own, or nothing has ever come there.
+ *
+ * @return Whether it was; false: there is what nobody has sent.
+ */
+bool perf_request_was_lost(const struct perf_phase *phase, const struct perf_queue *queue,
+			   uint64_t n);
 
 #endif

@@ -328,7 +328,8 @@ judge(const struct perf_side *side, const struct perf_verdict *own,
 {
 	say_lost(side, own, other);
 	if (!warm_up && (nothing_came(own) || nothing_came(other)))
-		return perf_fail(-ENOLINK, "%s: no message has come through", side->end.device);
+		return perf_fail(-ENOLINK, "%s: no message has come through%s", side->end.device,
+				 perf_op_receives(side->options->op) ? "" : " at the end");
 	if (own->wrong > 0 || other->wrong > 0)
 		return perf_fail(-EBADMSG, "%s: --verify has found wrong data at %s end",
 				 side->end.device, own->wrong > 0 ? "this" : "the other");
@@ -363,6 +364,20 @@ take_result(struct perf_side *side, struct perf_phase *phase, const struct perf_
 
 /* ---- Sizes ---- */
 
+/* Receives of what was lost are still there. Both ends know of it, and do the same. */
+static int
+recover(struct perf_side *side)
+{
+	int rc;
+
+	if (!side->options->use_srq)
+		return perf_end_reconnect(&side->end);
+	rc = perf_end_renew(&side->end);
+	if (rc == 0)
+		rc = perf_exchange_addresses(&side->link, &side->end, PERF_TCP_PATIENCE_MS);
+	return rc == 0 ? perf_end_connect(&side->end) : rc;
+}
+
 static int
 phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_layout *layout,
 	 uint64_t iters, bool warm_up)
@@ -394,9 +409,8 @@ phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_lay
 		take_result(side, phase, &own, &other);
 	if (rc == 0)
 		rc = judge(side, &own, &other, warm_up);
-	/* Receives of what was lost are still there. */
 	if (rc == 0 && (own.lost > 0 || other.lost > 0))
-		rc = perf_end_reconnect(&side->end);
+		rc = recover(side);
 	perf_phase_close(phase);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "interrupt.h"
@@ -17,16 +18,28 @@
 
 #define ADDRESSES_MAX 8 /* of a host that are tried: each waits for whole ticks */
 
-/* A host that has died says nothing: it is asked each second, and has gone after three. */
+uint64_t
+perf_tcp_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* A host that has died says nothing: it is asked each second, and has gone after three. So has one that does not acknowledge what it is sent. */
 static void
 keep_alive(int fd)
 {
 	const int on = 1, idle_s = 1, interval_s = 1, probes = 3;
+	const unsigned int unacknowledged_ms = PERF_TCP_PATIENCE_MS;
 
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms,
+		   sizeof(unacknowledged_ms));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 }
@@ -203,12 +216,16 @@ perf_tcp_send(int fd, const void *data, size_t bytes)
 int
 perf_tcp_receive(int fd, void *data, size_t bytes, int timeout_ms)
 {
+	const uint64_t start = perf_tcp_now_ms();
 	char *to = data;
 	ssize_t n;
 	int rc;
 
 	while (bytes > 0) {
 		rc = wait_for(fd, POLLIN, timeout_ms);
+		/* All of it in that time, however little comes at once. */
+		if (rc == 0 && timeout_ms >= 0 && perf_tcp_now_ms() - start > (uint64_t)timeout_ms)
+			rc = -ETIMEDOUT;
 		if (rc != 0)
 			return rc;
 		n = recv(fd, to, bytes, MSG_DONTWAIT);

@@ -12,8 +12,11 @@
 
 /** All that may happen between two looks at whether Ctrl-C was pressed, in milliseconds. */
 #define PERF_TCP_TICK_MS 100
-/** How long the other end may say nothing where it has to, in milliseconds. */
+/** How long the other end may take to say what it has to, or to acknowledge what it is sent, in milliseconds. */
 #define PERF_TCP_PATIENCE_MS 4000
+
+/** @return The time, of a clock that goes on evenly, in milliseconds. */
+uint64_t perf_tcp_now_ms(void);
 
 /**
  * Listen: from now on a client can connect.
@@ -56,7 +59,7 @@ int perf_tcp_send(int fd, const void *data, size_t bytes);
  * @param fd         The connection.
  * @param data       Out.
  * @param bytes      How many.
- * @param timeout_ms Of silence; -1: for ever.
+ * @param timeout_ms For all of it; -1: for ever.
  * @return 0; -EPIPE the other end has gone; -ETIMEDOUT; -EINTR (Ctrl-C). Nothing was said.
  */
 int perf_tcp_receive(int fd, void *data, size_t bytes, int timeout_ms);

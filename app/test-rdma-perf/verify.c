@@ -114,15 +114,11 @@ verify_unreliable(struct perf_phase *phase, const struct perf_queue *queue, uint
 	int64_t offset;
 
 	for (n = last_lap(phase, messages); n < messages; n++) {
-		enum perf_request_found found = PERF_FOUND_EARLIER;
-
 		offset = wait_for_message(phase, queue, n, &end);
-		if (offset >= 0)
-			found = perf_request_find(phase, queue, n);
-		if (found == PERF_FOUND_WRONG)
+		if (offset >= 0 && !perf_request_was_lost(phase, queue, n))
 			return say_wrong(phase, queue, n, offset);
 		outcome->lost += offset >= 0;
-		outcome->received += found != PERF_FOUND_NOTHING;
+		outcome->received += offset < 0;
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 
 /* The stream between the two ends of dpdk-test-rdma-perf: what is said when the other one has gone. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 
 #include "link.h"
 #include "main.h"
+#include "tcp.h"
 
 static struct perf_link link_;
 static int other_fd;
@@ -109,12 +111,43 @@ that_the_other_end_is_silent_is_said_once(void **state)
 	expect_said("dpdk-test-rdma-perf: the other end does not answer\n");
 }
 
+/* A byte now and then is no message. */
+static void *
+drip(void *unused)
+{
+	static const char head[] = "RDMAPERF 002 HELLO    00000002";
+
+	for (uint32_t i = 0; i < 20; i++) {
+		if (write(other_fd, &head[i], 1) != 1)
+			break;
+		usleep(50000);
+	}
+	return unused;
+}
+
+static void
+a_message_that_drips_in_has_an_end(void **state)
+{
+	const uint64_t start = perf_tcp_now_ms();
+	struct perf_message message;
+	pthread_t dripping;
+
+	(void)state;
+	assert_int_equal(pthread_create(&dripping, NULL, drip, NULL), 0);
+	assert_int_equal(perf_link_wait(&link_, PERF_MESSAGE_HELLO, 300, &message), -ETIMEDOUT);
+	assert_true(perf_tcp_now_ms() - start < 900);
+	assert_int_equal(pthread_join(dripping, NULL), 0);
+	close(other_fd);
+	expect_said("dpdk-test-rdma-perf: the other end does not answer\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static const struct CMUnitTest tests[] = {
 	TEST(that_the_other_end_has_gone_is_said_once),
 	TEST(a_message_that_came_before_the_end_is_had),
 	TEST(that_the_other_end_is_silent_is_said_once),
+	TEST(a_message_that_drips_in_has_an_end),
 };
 
 PLAIN_MAIN("perf-link", tests)

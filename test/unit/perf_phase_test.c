@@ -24,6 +24,15 @@ patience(struct perf_options options)
 	return perf_phase_patience_s(&phase);
 }
 
+static unsigned int
+silence(struct perf_options options)
+{
+	struct perf_end end = { .options = &options };
+	const struct perf_phase phase = { .end = &end, .layout = { .size = options.size } };
+
+	return perf_phase_silence_s(&phase);
+}
+
 /* Three seconds where nothing takes long; never less than a queue pair's retries, or than what one completion tells of. */
 static void
 silence_is_as_long_as_what_may_take_its_time(void **state)
@@ -48,6 +57,8 @@ silence_is_as_long_as_what_may_take_its_time(void **state)
 	o.size = 1 << 23;
 	o.qps = 1;
 	assert_int_equal(patience(o), 3 + 800 / 16);
+	/* What comes is told of one by one. */
+	assert_int_equal(silence(o), 3);
 	o.cq_mod = 1;
 	assert_int_equal(patience(o), 3);
 }
@@ -248,7 +259,7 @@ what_uc_has_lost_is_not_wrong(void **state)
 	begin(100);
 	assert_int_equal(wrong_of(100, 99, 0), 0);
 	assert_int_equal(outcome->lost, 1);
-	assert_int_equal(outcome->received, server.phase.layout.slots);
+	assert_int_equal(outcome->received, server.phase.layout.slots - 1);
 	end();
 	begin(100);
 	assert_int_equal(wrong_of(100, 99, MTU), 0);
@@ -266,6 +277,30 @@ what_uc_has_lost_is_not_wrong(void **state)
 	assert_int_equal(perf_verify_phase(&server.phase), 0);
 	assert_int_equal(outcome->lost, server.phase.layout.slots);
 	end();
+	/* The way was cut before the last lap: what came in time is none of it. */
+	begin(100);
+	memcpy(server.queue.in, client.queue.out, perf_layout_part(&options));
+	server.phase.peer_sent[0] = 100;
+	assert_int_equal(perf_verify_phase(&server.phase), 0);
+	assert_int_equal(outcome->lost, server.phase.layout.slots);
+	assert_int_equal(outcome->received, 0);
+	end();
+}
+
+static void
+each_layout_fits_into_its_part(void **state)
+{
+	const uint32_t sizes[] = { 2, 700, 1024, 3000, 5000, 10000, 25000, 40000, 65536, 65537 };
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(sizes); i++)
+		for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
+			struct perf_layout layout;
+
+			set_options(PERF_SEND, RDMAPMD_QPT_UD, sizes[i]);
+			layout = perf_layout_of(&options, RTE_MIN(sizes[i], mtu));
+			assert_true(layout.stride * layout.slots <= perf_layout_part(&options));
+		}
 }
 
 static const struct CMUnitTest tests[] = {
@@ -273,6 +308,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_message_of_the_last_lap_is_looked_at),
 	cmocka_unit_test(a_byte_that_is_sent_wrong_is_found),
 	cmocka_unit_test(what_uc_has_lost_is_not_wrong),
+	cmocka_unit_test(each_layout_fits_into_its_part),
 	cmocka_unit_test(silence_is_as_long_as_what_may_take_its_time),
 };
 
