@@ -149,6 +149,9 @@ welcome_take(struct rdmo_conn *conn, const struct rdmo_addr *own,
 {
 	const uint32_t theirs = rte_le_to_cpu_32(told->addr->receive_bytes);
 
+	/* All that is posted goes into buffers of that size. */
+	if (told->addr->credits == 0 || theirs < RDMO_RECEIVE_MIN_BYTES)
+		return -EPROTO;
 	conn->session = told->number;
 	conn->may_send = rte_le_to_cpu_32(told->addr->credits);
 	if (conn->next_seq == 0)

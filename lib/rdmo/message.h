@@ -106,7 +106,8 @@ bool rdmo_writer_scatter(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 static inline bool
 rdmo_writer_has_room(const struct rdmo_writer *w, uint64_t bytes)
 {
-	return bytes <= (uint64_t)(w->end - w->at);
+	/* A buffer may be shorter than the message's own header. */
+	return w->end >= w->at && bytes <= (uint64_t)(w->end - w->at);
 }
 
 /* Take it. Its last 8 bytes are 0, so that padding is. */

@@ -19,7 +19,7 @@
 static int
 memory_open(struct rdmo_remote *remote, struct rdmapmd_pd *pd)
 {
-	const size_t heads = 2 * RDMO_ROUND * sizeof(*remote->heads);
+	const size_t heads = RDMO_APPEND_HEADS * RDMO_ROUND * sizeof(*remote->heads);
 	const size_t bytes = heads + (RDMO_ROUND + 1) * sizeof(*remote->found) + RDMO_REMOTE_BUFFER;
 	int rc;
 	const uint32_t pieces =

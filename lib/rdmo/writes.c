@@ -57,7 +57,10 @@ shadow_add(struct rdmo_writes *writes, const struct rdmo_region *log, const void
 	write_add(writes, log->va + offset, log->rkey, at, log->lkey, bytes);
 }
 
-/* The words of a producer's slot that change, and its next number, which is not before them. */
+/*
+ * The words of a producer's slot that change, and then its next number: as it is now, not as it is in the shadow when it is written. Else the
+ * first record's would tell of those behind it, whose words may never be written.
+ */
 static void
 slot_add(struct rdmo_writes *writes, struct rdmo_region *log, const struct rdmo_origin *origin,
 	 uint64_t position)
@@ -66,6 +69,8 @@ slot_add(struct rdmo_writes *writes, struct rdmo_region *log, const struct rdmo_
 	const uint64_t seq = origin->seq, first = rdmo_slot_put(slot, seq, position);
 	const uint32_t from = rdmo_slot_index(first), to = rdmo_slot_index(seq);
 	const uint32_t word = sizeof(slot->position[0]);
+	rte_le64_t *const next_seq = (rte_le64_t *)&writes->heads[writes->head_count++];
+	const uint8_t *const number = (const uint8_t *)&slot->next_seq;
 
 	if (from <= to) {
 		shadow_add(writes, log, &slot->position[from], (to - from + 1) * word);
@@ -73,7 +78,9 @@ slot_add(struct rdmo_writes *writes, struct rdmo_region *log, const struct rdmo_
 		shadow_add(writes, log, &slot->position[from], (RDMO_LOG_WINDOW - from) * word);
 		shadow_add(writes, log, &slot->position[0], (to + 1) * word);
 	}
-	shadow_add(writes, log, &slot->next_seq, sizeof(slot->next_seq));
+	*next_seq = slot->next_seq;
+	write_add(writes, log->va + (uint64_t)(number - (const uint8_t *)log->log.header),
+		  log->rkey, next_seq, writes->head_key, sizeof(*next_seq));
 }
 
 static void

@@ -19,6 +19,8 @@ struct rdmo_write {
 
 /* For an append at most: a PAD, a header, a payload, what has changed in a slot in two pieces, and its next number. */
 #define RDMO_APPEND_WRITES 6
+/* Of these the worker keeps: a PAD's header, a record's, the slot's next number. */
+#define RDMO_APPEND_HEADS 3
 
 struct rdmo_writes {
 	struct rdmo_write *all;
@@ -26,7 +28,7 @@ struct rdmo_writes {
 	uint32_t
 		room; /* as many pieces as a message may have, and those of RDMO_ROUND appends, at least */
 	uint32_t key; /* the device's, of messages */
-	/* Headers of records: 2 for each operation of a round, and the device's key for them. NULL: there are no logs. */
+	/* Headers of records, and numbers of slots: RDMO_APPEND_HEADS for each operation of a round, and the device's key for them. NULL: there are no logs. */
 	struct rdmo_record *heads;
 	uint32_t head_count, head_key;
 };

@@ -42,7 +42,7 @@ struct side {
 static struct side here, there;
 static uint64_t front, all; /* bytes of a log: in front of its ring, as a whole */
 static struct rdmo_write written[RDMO_APPEND_WRITES * RDMO_ROUND];
-static struct rdmo_record heads[2 * RDMO_ROUND];
+static struct rdmo_record heads[RDMO_APPEND_HEADS * RDMO_ROUND];
 static struct rdmo_writes writes;
 static struct rdmo_fetches fetches;
 static _Alignas(
@@ -320,11 +320,65 @@ test_a_record_that_is_fetched(void **state)
 	assert_memory_equal(here.memory, there.memory, all);
 }
 
+/* A worker begins to serve the other process's log as it is: what it takes to be the producer's next operation. */
+static uint64_t
+next_seq_of(const uint8_t *memory, uint32_t producer)
+{
+	uint8_t *shadow = aligned_alloc(64, front);
+	struct rdmo_region region = there.region;
+	uint64_t next_seq;
+
+	assert_non_null(shadow);
+	memcpy(shadow, memory, front);
+	assert_int_equal(rdmo_region_begin_log(&region, shadow), RDMO_STATUS_OK);
+	next_seq = rdmo_region_next_seq(&region, producer);
+	free(shadow);
+	return next_seq;
+}
+
+/* Wherever its writes end: none of the round was published, so none was done, and none was refused. */
+static void
+test_a_round_that_is_cut_was_never_there(void **state)
+{
+	const uint64_t first = RDMO_LOG_WINDOW + 10;
+	const struct rdmo_append_hdr hdr = append_to(&there);
+	struct rdmo_request request = { .id = ID, .op_id = RDMO_OP_APPEND, .append = &hdr };
+	uint8_t *memory = malloc(all);
+
+	(void)state;
+	assert_non_null(memory);
+	/* Each word has a position before the tail. */
+	for (uint64_t seq = 1; seq < first; seq++) {
+		assert_int_equal(append(0, seq, 0), RDMO_STATUS_OK);
+		release();
+	}
+	rdmo_round_begin(&there.round);
+	rdmo_region_seen(&there.region,
+			 (uintptr_t)there.memory + offsetof(struct rdmo_log_header, head),
+			 log_tail(&there));
+	for (uint32_t i = 0; i < RDMO_ROUND; i++) {
+		request.seq = first + i;
+		assert_true(rdmo_round_execute(&there.round, &there.regions, &there.flows[0],
+					       &request));
+		assert_int_equal(there.round.results[i].status, RDMO_STATUS_OK);
+	}
+	memcpy(memory, there.memory, all);
+	for (uint32_t i = 0; i < writes.count; i++) {
+		const struct rdmo_write *write = &written[i];
+
+		assert_int_equal(next_seq_of(memory, 0), first);
+		memcpy(memory + (write->addr - (uintptr_t)there.memory), write->from, write->bytes);
+	}
+	assert_int_equal(next_seq_of(memory, 0), first);
+	free(memory);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_both_logs_are_the_same),
 	TEST(test_a_record_that_is_fetched),
+	TEST(test_a_round_that_is_cut_was_never_there),
 };
 
 PLAIN_MAIN("rdmo-remote-log", tests)
