@@ -13,7 +13,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int
 claims_check(const struct rdmo_claim *a, const struct rdmo_claim *b)
 {
-	if (a->va >= b->va + b->len || b->va >= a->va + a->len || strcmp(a->worker, b->worker) == 0)
+	if (a->va >= b->va + b->len || b->va >= a->va + a->len)
+		return 0;
+	if (a->is_log || b->is_log)
+		return -EBUSY;
+	if (strcmp(a->worker, b->worker) == 0)
 		return 0;
 	if (!a->is_shared || !b->is_shared)
 		return -EBUSY;

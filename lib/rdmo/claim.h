@@ -18,6 +18,7 @@ struct rdmo_claim {
 	uint64_t va, len;   /* the end does not wrap */
 	const char *worker; /* its address, which lives as long as the claim */
 	bool is_shared;	    /* other workers may do so as well */
+	bool is_log;	    /* nobody else may, by whatever connection */
 	/* Of one that is shared: the worker's CPU changes it, or a device whose atomics CPUs do not respect. */
 	bool is_by_cpu, is_by_device;
 };

@@ -8,7 +8,9 @@
 
 #include "end.h"
 
-#define PORT 1
+/* Credits are promised for receives that are posted: who has none there is waited for a moment, not for ever. */
+#define RNR_RETRIES 6
+#define PORT	    1
 
 #define GIDS	    256
 #define CREDITS_MIN 4
@@ -107,6 +109,7 @@ rdmo_end_connect(struct rdmapmd_qp *qp, uint32_t gid_index, const struct rdmo_ad
 		.path = { .sgid_index = (uint8_t)gid_index },
 		.psn = rte_le_to_cpu_32(own->psn),
 		.qp_access_flags = access,
+		.rnr_retry = RNR_RETRIES,
 	};
 
 	memcpy(to.gid.raw, peer->gid, sizeof(to.gid.raw));

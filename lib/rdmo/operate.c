@@ -337,6 +337,10 @@ append_execute(struct rdmo_round *round, const struct rdmo_map *regions,
 	/* A log has its own tail, which is no other's. */
 	if ((ptr->is_log || data->is_log) && (ptr != data || ptr_addr != data->va))
 		return RDMO_STATUS_TAIL;
+	/* What is appended would be a tail: any place could be said to be the next one. */
+	if (!data->is_log && ptr_addr + sizeof(rte_le64_t) > data->va &&
+	    ptr_addr < data->va + data->len)
+		return RDMO_STATUS_TAIL;
 	if (!may_be_fetched(request, data))
 		return RDMO_STATUS_NOTSUP;
 	if (data->is_shared && data->remote != NULL)

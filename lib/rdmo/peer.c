@@ -337,12 +337,14 @@ rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct
 	const uint32_t end = RTE_MIN(first + room, (uint32_t)RDMO_ROUND);
 
 	peer->elsewhere = RDMO_HERE;
+	peer->is_next = false;
 	if (peer->waits_until != 0)
 		peer->flow.may_wait = rte_get_timer_cycles() < peer->waits_until;
 	while (round->count < end && peer->flow.wrong_keys < RDMO_WRONG_KEYS && peer_next(peer) &&
 	       rdmo_round_takes(round, &peer->request) && peer_has_room(peer, round, first)) {
 		if (!rdmo_round_execute(round, regions, &peer->flow, &peer->request)) {
 			peer->elsewhere = round->elsewhere;
+			peer->is_next = peer->elsewhere == RDMO_LATER && round->count == first;
 			if (peer->elsewhere == RDMO_WAITS)
 				peer_waits(peer);
 			return;
@@ -354,6 +356,8 @@ rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct
 				 end - round->count);
 		peer_executed(peer);
 	}
+	/* It has something that does not go together with what is in the round. */
+	peer->is_next = round->count == first && peer->is_read;
 }
 
 static void
@@ -453,15 +457,10 @@ peer_answer(struct rdmo_lane *lane, struct rdmo_peer *peer)
 		peer_activate(peer);
 }
 
-/*
- * It goes on here, or ends if it has been ended meanwhile. Who has had a tail read has the next turn: before another one has another
- * tail read for the same queue.
- */
+/* It goes on here, or ends if it has been ended meanwhile. */
 static void
 peer_back(struct rdmo_lane *lane, struct rdmo_peer *peer)
 {
-	const bool is_next = peer->elsewhere == RDMO_LATER;
-
 	peer->is_away = false;
 	/* A lane it was, which its round at home has named. */
 	if (peer->elsewhere >= RDMO_PULLED)
@@ -471,10 +470,20 @@ peer_back(struct rdmo_lane *lane, struct rdmo_peer *peer)
 		rdmo_peer_drop(lane, peer);
 	else
 		peer_answer(lane, peer);
-	if (is_next && peer->is_active) {
-		TAILQ_REMOVE(peer->turn, peer, next);
-		TAILQ_INSERT_HEAD(peer->turn, peer, next);
-	}
+}
+
+/*
+ * Who has had a tail read has the next turn, before another one has another tail read for the same queue; and who found a round that did
+ * not take its operation. Who has had a turn has not the next one as well.
+ */
+static void
+peer_precede(struct rdmo_peer *peer)
+{
+	/* In this order: one that has left is another lane's. */
+	if (!peer->is_active || !peer->is_next)
+		return;
+	TAILQ_REMOVE(peer->turn, peer, next);
+	TAILQ_INSERT_HEAD(peer->turn, peer, next);
 }
 
 void
@@ -488,6 +497,7 @@ rdmo_peers_answer(struct rdmo_lane *lane)
 			peer_back(lane, peer);
 		else
 			peer_answer(lane, peer);
+		peer_precede(peer);
 	}
 }
 
@@ -589,6 +599,8 @@ rdmo_peers_run(struct rdmo_lane *lane)
 	       (peer = rdmo_peer_pick(lane, &lane->active)) != NULL) {
 		rdmo_peer_execute(peer, &lane->round, &lane->regions);
 		ran[count++] = peer;
+		if (peer->is_next)
+			break;
 	}
 	rdmo_lane_round_end(lane, &lane->round);
 	for (uint32_t i = 0; i < count; i++)

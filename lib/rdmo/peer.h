@@ -80,6 +80,7 @@ struct rdmo_peer {
 	struct rdmo_chain waiting;   /* messages that are not executed yet */
 	struct rdmo_chain executed;
 	bool is_read; /* the next operation is `request` already */
+	bool is_next; /* its turn is before others': in the last round nothing of it could be executed */
 	struct rdmo_request request;
 	uint32_t
 		elsewhere; /* the lane that `request` is for; RDMO_HERE, _LATER, _WAITS, _BUSY, _PULLED */

@@ -209,7 +209,8 @@ __rte_experimental int rdmo_target_connect(struct rdmapmd_pd *pd,
  * Close a target. Its memory is no longer touched when the call returns; operations that come later end with
  * RDMO_STATUS_TARGET_LOST.
  *
- * Threads: as rdmo_target_open(). Blocks: until the worker has let go of the memory; the worker must be polled.
+ * Threads: as rdmo_target_open(). Blocks: until the worker has let go of the memory; in this process the worker must be polled, one
+ *          elsewhere is waited for 5 s.
  *
  * @param target A target; invalid afterwards. NULL is allowed.
  */
@@ -235,7 +236,7 @@ __rte_experimental int rdmo_rq_create(struct rdmo_target *target, uint8_t *secre
  * @param target A target.
  * @param secret RDMO_SECRET_BYTES, as rdmo_rq_create() gave them; of no receive queue that there is.
  * @param rq_id  Out: its number.
- * @return As rdmo_target_open().
+ * @return As rdmo_target_open(); -EBUSY there is one with that secret, -ENOSPC a target has 1,024.
  */
 __rte_experimental int rdmo_rq_restore(struct rdmo_target *target, const uint8_t *secret,
 				       uint64_t *rq_id);
@@ -280,7 +281,8 @@ struct rdmo_mr_attr {
  * @param target A target.
  * @param attr   The memory.
  * @param key    Out: what initiators name it by: random, 64 bits.
- * @return As rdmo_target_open(); -ENOSPC there are as many as may be; -ENOENT it has no receive queue of that number; -ENOTSUP another
+ * @return As rdmo_target_open(), and of -ETIMEDOUT the worker may have the memory all the same, until the target is closed; -ENOSPC there are
+ *         as many as may be; -ENOENT it has no receive queue of that number; -ENOTSUP another
  *         worker shares it by its CPU and this one by a device, or the other way round, whose atomics are not global
  *         (rdmapmd_device_query(), atomic_cap); -EBUSY some of it was registered for appends by another worker, and not both times as RDMO_TAIL_SHARED; as rdmapmd_mr_reg().
  */

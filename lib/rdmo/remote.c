@@ -435,6 +435,8 @@ round_run(struct rdmo_lane *lane, struct rdmo_remote *remote)
 		peer->is_away = true;
 		TAILQ_INSERT_TAIL(&remote->ran, peer, next);
 		rdmo_peer_execute(peer, round, &lane->regions);
+		if (peer->is_next)
+			break;
 	}
 	part_post(remote);
 	if (!remote->is_under_way)

@@ -46,8 +46,7 @@ struct rdmo_remote {
 	struct rdmapmd_cq *cq;
 	rte_le64_t *
 		found; /* by each compare-and-swap, by the READ or atomic behind them: RDMO_ROUND + 1 */
-	struct rdmo_record
-		*heads; /* of records, until they are written: struct rdmo_writes */
+	struct rdmo_record *heads; /* of records, until they are written: struct rdmo_writes */
 	uint8_t *
 		buffer; /* RDMO_REMOTE_BUFFER bytes on their way: of a payload, of what a GATHER reads */
 	struct rdmapmd_mr *mr;

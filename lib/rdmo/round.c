@@ -8,6 +8,9 @@
 #include "round.h"
 #include "round_private.h"
 
+/* At a shared tail: others move it as often as they append; more often only who wants to keep a round from its end. */
+#define TRIES_MAX 1000
+
 /* Of a round that fetches: nothing but what is fetched, which no other operation of it is to be before or behind of. */
 static bool
 can_fetch(const struct rdmo_round *round, const struct rdmo_request *request)
@@ -266,7 +269,8 @@ rdmo_round_reserved(struct rdmo_round *round, uint64_t found)
 		result->value = found;
 		return true;
 	}
-	result->status = rdmo_share_ask(round, found);
+	result->status =
+		++round->atomic.tries < TRIES_MAX ? rdmo_share_ask(round, found) : RDMO_STATUS_TAIL;
 	if (result->status == RDMO_STATUS_OK)
 		return false;
 	result->queue = NULL;

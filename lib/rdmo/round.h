@@ -103,6 +103,7 @@ struct rdmo_round_atomic {
 	struct rdmo_result *result; /* whose it is; NULL: there is none */
 	uint64_t addr, operand, swap;
 	uint32_t rkey;
+	uint32_t tries; /* that have found another value than was expected */
 	bool is_swap;
 	/* It is a tail that others move as well: whose queue, and what goes there then. NULL: it is not. */
 	struct rdmo_region *queue;
@@ -213,7 +214,7 @@ void rdmo_round_abandon(struct rdmo_round *round);
 
 /*
  * The atomic at a tail that others move as well has found this. True: the place is reserved, and what is noted next is to be written there,
- * or fetched; or it is refused, and nothing is. False: somebody else was there before, and it is to be done once more.
+ * or fetched; or it is refused, and nothing is. False: somebody else was there before, and it is to be done once more; not for ever.
  */
 bool rdmo_round_reserved(struct rdmo_round *round, uint64_t found);
 

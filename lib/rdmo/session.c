@@ -13,6 +13,8 @@
 #include "log.h"
 #include "session.h"
 
+#define QUEUES_MAX 1024 /* of a target: each HELLO looks at all of them */
+
 struct rdmo_session *
 rdmo_session_new(int fd, bool is_local, uint64_t deadline_ms)
 {
@@ -51,8 +53,9 @@ peer_end(struct rdmo_house *house, struct rdmo_peer *peer)
 {
 	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
 
-	rdmo_crew_ask_lane(house->crew, peer->home, RDMO_TASK_DROP_PEER, peer);
+	/* What is under way ends now: a lane may wait for a READ of it. */
 	rdmapmd_qp_modify(peer->qp, &attr, RDMAPMD_QP_STATE);
+	rdmo_crew_ask_lane(house->crew, peer->home, RDMO_TASK_DROP_PEER, peer);
 	rdmo_crew_ask_lane(house->crew, peer->home, RDMO_TASK_SWEEP, NULL);
 	rdmapmd_qp_destroy(peer->qp);
 	peer_place(house, peer, NULL);
@@ -183,6 +186,30 @@ queue_find(const struct rdmo_session *session, uint64_t rq_id)
 	return NULL;
 }
 
+static uint32_t
+queues_count(const struct rdmo_session *session)
+{
+	const struct rdmo_rq_entry *queue;
+	uint32_t count = 0;
+
+	TAILQ_FOREACH(queue, &session->queues, next)
+		count++;
+	return count;
+}
+
+static bool
+secret_is_known(const struct rdmo_house *house, const uint8_t *secret)
+{
+	const struct rdmo_session *session;
+	const struct rdmo_rq_entry *queue;
+
+	TAILQ_FOREACH(session, &house->sessions, next)
+		TAILQ_FOREACH(queue, &session->queues, next)
+			if (memcmp(queue->secret, secret, sizeof(queue->secret)) == 0)
+				return true;
+	return false;
+}
+
 static enum rdmo_status
 rq_create(struct rdmo_house *house, struct rdmo_session *session,
 	  const struct rdmo_command *command)
@@ -191,6 +218,11 @@ rq_create(struct rdmo_house *house, struct rdmo_session *session,
 
 	if (command->addr != NULL)
 		return RDMO_STATUS_NOTSUP;
+	if (queues_count(session) == QUEUES_MAX)
+		return RDMO_STATUS_FULL;
+	/* Who brings a secret is let in by one queue: initiators know it, too, and are no targets. */
+	if (secret_is_known(house, command->rq_create->secret))
+		return RDMO_STATUS_TAIL;
 	queue = calloc(1, sizeof(*queue));
 	if (queue == NULL)
 		return RDMO_STATUS_FULL;

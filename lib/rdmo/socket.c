@@ -275,10 +275,9 @@ rdmo_socket_send(int fd, const void *bytes, uint32_t count, uint32_t timeout_ms)
 }
 
 int
-rdmo_socket_receive(int fd, struct rdmo_stream *stream, struct rdmo_notification *notification,
-		    uint32_t timeout_ms)
+rdmo_socket_receive_until(int fd, struct rdmo_stream *stream,
+			  struct rdmo_notification *notification, uint64_t end_ms)
 {
-	const uint64_t end_ms = rdmo_now_ms() + timeout_ms;
 	int rc = 0;
 
 	if (rdmo_stream_wanted(stream) == 0)
@@ -302,6 +301,13 @@ rdmo_socket_receive(int fd, struct rdmo_stream *stream, struct rdmo_notification
 }
 
 int
+rdmo_socket_receive(int fd, struct rdmo_stream *stream, struct rdmo_notification *notification,
+		    uint32_t timeout_ms)
+{
+	return rdmo_socket_receive_until(fd, stream, notification, rdmo_now_ms() + timeout_ms);
+}
+
+int
 rdmo_socket_ask(int fd, const void *bytes, uint32_t count, struct rdmo_stream *stream,
 		struct rdmo_notification *notification, uint32_t timeout_ms)
 {
@@ -319,8 +325,9 @@ rdmo_socket_ask(int fd, const void *bytes, uint32_t count, struct rdmo_stream *s
 }
 
 int
-rdmo_socket_finish(int fd)
+rdmo_socket_finish(int fd, int timeout_ms)
 {
+	const uint64_t end_ms = timeout_ms < 0 ? UINT64_MAX : rdmo_now_ms() + (uint64_t)timeout_ms;
 	uint8_t left[64];
 	ssize_t n;
 	int rc = 0;
@@ -328,7 +335,7 @@ rdmo_socket_finish(int fd)
 	if (shutdown(fd, SHUT_WR) != 0)
 		return -errno;
 	do {
-		rc = wait_for(fd, POLLIN, UINT64_MAX);
+		rc = wait_for(fd, POLLIN, end_ms);
 		n = recv(fd, left, sizeof(left), MSG_DONTWAIT);
 	} while (rc == 0 && (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))));
 	return rc;

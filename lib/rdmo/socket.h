@@ -42,6 +42,10 @@ int rdmo_socket_send(int fd, const void *bytes, uint32_t count, uint32_t timeout
 int rdmo_socket_receive(int fd, struct rdmo_stream *stream, struct rdmo_notification *notification,
 			uint32_t timeout_ms);
 
+/* The same, until that time of rdmo_now_ms(). */
+int rdmo_socket_receive_until(int fd, struct rdmo_stream *stream,
+			      struct rdmo_notification *notification, uint64_t end_ms);
+
 /*
  * Send a command and wait for its notification, which `stream` has then: of a stream by which nothing else comes.
  *
@@ -50,7 +54,7 @@ int rdmo_socket_receive(int fd, struct rdmo_stream *stream, struct rdmo_notifica
 int rdmo_socket_ask(int fd, const void *cmd, uint32_t bytes, struct rdmo_stream *stream,
 		    struct rdmo_notification *notification, uint32_t timeout_ms);
 
-/* Say that nothing more will be asked, and wait until the other end is closed. Returns 0, -errno. */
-int rdmo_socket_finish(int fd);
+/* Say that nothing more will be asked, and wait until the other end is closed. -1: for ever. Returns 0, -ETIMEDOUT, -errno. */
+int rdmo_socket_finish(int fd, int timeout_ms);
 
 #endif

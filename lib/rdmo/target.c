@@ -63,32 +63,37 @@ event_take(struct rdmo_target *target, const struct rdmo_notification *notificat
 			entry->events += notification->count;
 }
 
-/* The next notification that is no event. */
+/* The answer to the last command. What comes before it is events, and answers to commands that nobody waited for any longer. */
 static int
-answer_receive(struct rdmo_target *target, struct rdmo_notification *notification)
+answer_receive(struct rdmo_target *target, struct rdmo_notification *notification, uint64_t end_ms)
 {
 	int rc;
 
-	do {
-		rc = rdmo_socket_receive(target->fd, &target->stream, notification, ANSWER_MS);
+	for (;;) {
+		rc = rdmo_socket_receive_until(target->fd, &target->stream, notification, end_ms);
 		if (rc != 0)
 			return rc;
 		if (notification->kind == RDMO_CMD_EVENT)
 			event_take(target, notification);
-	} while (notification->kind == RDMO_CMD_EVENT);
-	return 0;
+		else if (notification->tag == 0 || notification->tag >= target->tag)
+			return 0;
+		/* However much there is of that. */
+		if (rdmo_now_ms() > end_ms)
+			return -ETIMEDOUT;
+	}
 }
 
 /* Ask, and have it done; a status that the caller has an error of its own for is that error. */
 static int
 worker_ask(struct rdmo_target *target, uint32_t bytes, struct rdmo_notification *notification)
 {
+	const uint64_t end_ms = rdmo_now_ms() + ANSWER_MS;
 	const struct rdmo_cmd *cmd = (const void *)target->cmd;
 	int rc;
 
 	rc = rdmo_socket_send(target->fd, cmd, bytes, ANSWER_MS);
 	if (rc == 0)
-		rc = answer_receive(target, notification);
+		rc = answer_receive(target, notification, end_ms);
 	if (rc != 0)
 		return rc;
 	if (notification->kind != cmd->kind || notification->tag != target->tag)
@@ -269,7 +274,8 @@ rdmo_target_close(struct rdmo_target *target)
 	if (target == NULL)
 		return;
 	/* The worker closes its end when the memory is the caller's again. */
-	if (rdmo_socket_finish(target->fd) != 0)
+	/* In this process it is the worker's until then; else nothing gets at it without the queue pair. */
+	if (rdmo_socket_finish(target->fd, target->pd == NULL ? -1 : ANSWER_MS) != 0)
 		RDMO_LOG(ERR, "the worker does not say that a target's memory is free");
 	target_free(target);
 }
@@ -381,6 +387,7 @@ mr_claim(const struct rdmo_target *target, const struct rdmo_mr_attr *attr, stru
 		.len = attr->length,
 		.worker = target->address,
 		.is_shared = attr->tail_mode == RDMO_TAIL_SHARED,
+		.is_log = attr->tail_mode == RDMO_TAIL_LOG,
 		.is_by_cpu = target->pd == NULL,
 		.is_by_device = device.atomic_cap != RDMAPMD_ATOMIC_GLOB,
 	};
@@ -409,13 +416,15 @@ rdmo_target_offer(struct rdmo_target *target, const struct rdmo_mr_attr *attr, u
 	if (rc == 0)
 		rc = mr_offer(target, attr, entry->mr != NULL ? entry->mr->rkey : bell,
 			      &entry->key);
-	if (rc != 0) {
+	if (rc != 0 && rc != -ETIMEDOUT) {
 		mr_free(entry);
 		return rc;
 	}
+	/* The worker may still do what it was asked, and has the memory then until the target is closed. */
 	TAILQ_INSERT_TAIL(&target->mrs, entry, next);
-	*key = entry->key;
-	return 0;
+	if (rc == 0)
+		*key = entry->key;
+	return rc;
 }
 
 bool

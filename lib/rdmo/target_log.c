@@ -94,6 +94,11 @@ rdmo_log_create(struct rdmo_target *target, const struct rdmo_log_attr *attr, st
 	made->target = target;
 	made->fd = -1;
 	rc = log_open(made, attr);
+	if (rc == -ETIMEDOUT) {
+		/* The worker may still begin to serve it. */
+		RDMO_LOG(ERR, "a log's memory is lost: the worker does not say whether it has it");
+		return rc;
+	}
 	if (rc != 0) {
 		log_free(made);
 		return rc;

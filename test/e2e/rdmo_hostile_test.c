@@ -191,7 +191,7 @@ test_a_stream_that_is_none_is_closed(void **state)
 
 	(void)state;
 	assert_int_equal(send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL), sizeof(request) - 1);
-	rdmo_socket_finish(fd);
+	rdmo_socket_finish(fd, -1);
 	close(fd);
 	neighbour_goes_on();
 }
@@ -296,7 +296,7 @@ test_half_open_streams_are_closed(void **state)
 	conn = rdmo_conn_to(world.secret);
 	assert_true(rte_get_timer_cycles() - start >= 9 * rte_get_timer_hz() / 2);
 	for (uint32_t i = 0; i < RTE_DIM(fds); i++) {
-		assert_int_equal(rdmo_socket_finish(fds[i]), 0);
+		assert_int_equal(rdmo_socket_finish(fds[i], -1), 0);
 		assert_true(recv(fds[i], &byte, 1, MSG_DONTWAIT) <= 0);
 		close(fds[i]);
 	}
@@ -416,6 +416,58 @@ test_keys_are_not_guessed(void **state)
 	assert_int_equal(world.queue[rdmo_tail_of()], 0xa5);
 }
 
+/* Its answer is sent a few times, and then it is closed: nothing behind it waits for ever. */
+static void
+test_an_initiator_without_receives_is_closed(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		rdmo_raw_open_deaf();
+		rdmo_raw_send(rdmo_raw_append(1));
+		rdmo_wait_connections(1);
+		neighbour_goes_on();
+		rdmo_raw_close();
+	}
+}
+
+/* Initiators know it. */
+static void
+test_a_secret_is_one_receive_queues(void **state)
+{
+	uint64_t rq_id;
+	struct rdmo_target *other;
+
+	(void)state;
+	rdmo_remote_start(RDMO_ID, &other);
+	assert_int_equal(rdmo_rq_restore(other, world.secret, &rq_id), -EBUSY);
+	neighbour_goes_on();
+	assert_int_equal(rdmo_rq_destroy(world.target, world.rq_id), 0);
+	assert_int_equal(rdmo_rq_restore(other, world.secret, &rq_id), 0);
+	rdmo_target_close(other);
+}
+
+/* The next one has its own answer. */
+static void
+test_an_answer_that_comes_too_late(void **state)
+{
+	struct rdmo_mr_attr attr = {
+		.addr = world.area,
+		.length = 64,
+		.rights = RDMO_RIGHT_READ,
+	};
+	uint64_t key = 0, next = 0;
+
+	(void)state;
+	rdmo_pollers_stop();
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &key), -ETIMEDOUT);
+	assert_int_equal(key, 0);
+	rdmo_pollers_start();
+	attr.length = 128;
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &next), 0);
+	assert_int_equal(rdmo_mr_dereg(world.target, next), 0);
+	neighbour_goes_on();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rdmo_world_open, rdmo_world_close)
 
 /* Arguments: as rdmo_test.c's. */
@@ -434,6 +486,9 @@ main(int argc, char **argv)
 		TEST(test_a_remote_target_whose_memory_is_not_there),
 		TEST(test_half_open_streams_are_closed),
 		TEST(test_keys_are_not_guessed),
+		TEST(test_an_initiator_without_receives_is_closed),
+		TEST(test_a_secret_is_one_receive_queues),
+		TEST(test_an_answer_that_comes_too_late),
 		cmocka_unit_test(test_a_local_socket_is_private_and_replaces_a_dead_one),
 	};
 	int rc;

@@ -296,6 +296,13 @@ another_tail(struct attempt *attempt)
 	op->append.ptr_key = there.moved_tail_key;
 }
 
+static void
+tail_in_its_queue(struct attempt *attempt)
+{
+	attempt->op.append.ptr_addr = (uintptr_t)world.queue;
+	attempt->op.append.ptr_key = world.data_key;
+}
+
 /* It is who sends it. */
 static void
 no_producer(struct attempt *attempt)
@@ -351,6 +358,9 @@ static const struct refusal refusals[] = {
 	{ "no room", full, { APPENDS_TO(RDMO_STATUS_FULL) } },
 	{ "a tail that somebody else has moved", moved_tail, { [KIND_APPEND] = RDMO_STATUS_TAIL } },
 	{ "another one's tail", another_tail, { APPENDS_TO(RDMO_STATUS_TAIL) } },
+	{ "a tail among its queue's own bytes",
+	  tail_in_its_queue,
+	  { [KIND_APPEND] = RDMO_STATUS_TAIL } },
 	{ "a connection that is no producer", no_producer, { [KIND_RECORD] = RDMO_STATUS_BOUNDS } },
 	{ "a target that has gone", target_gone, { ALL(RDMO_STATUS_TARGET_LOST) } },
 };

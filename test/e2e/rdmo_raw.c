@@ -22,8 +22,8 @@ receive_post(uint32_t i)
 	assert_int_equal(rdmapmd_post_recv(rdmo_raw.qp, &wr, 1), 1);
 }
 
-void
-rdmo_raw_open(void)
+static void
+raw_open(uint32_t receives)
 {
 	const struct rdmapmd_cq_init_attr cq = { .cqe = 128 };
 	struct rdmapmd_qp_init_attr attr = {
@@ -49,7 +49,7 @@ rdmo_raw_open(void)
 	attr.recv_cq = rdmo_raw.cq;
 	assert_int_equal(rdmapmd_qp_create(world.pd[1], &attr, &rdmo_raw.qp), 0);
 	assert_int_equal(rdmo_end_prepare(rdmo_raw.qp), 0);
-	for (uint32_t i = 0; i < RDMO_RAW_RECEIVES; i++)
+	for (uint32_t i = 0; i < receives; i++)
 		receive_post(i);
 	assert_int_equal(rdmo_end_tell(world.context[1], 0, rdmo_raw.qp->qp_num, RDMO_RAW_RECEIVES,
 				       RDMO_RAW_BYTES, &own),
@@ -63,6 +63,18 @@ rdmo_raw_open(void)
 	rdmo_raw.session = told.number;
 	rdmo_raw.credits = rte_le_to_cpu_32(told.addr->credits);
 	assert_int_equal(rdmo_end_connect(rdmo_raw.qp, 0, &own, told.addr, 0), 0);
+}
+
+void
+rdmo_raw_open(void)
+{
+	raw_open(RDMO_RAW_RECEIVES);
+}
+
+void
+rdmo_raw_open_deaf(void)
+{
+	raw_open(0);
 }
 
 void

@@ -24,6 +24,8 @@ struct rdmo_raw {
 extern struct rdmo_raw rdmo_raw;
 
 void rdmo_raw_open(void);
+/* One that has no receives, whatever it tells. */
+void rdmo_raw_open_deaf(void);
 void rdmo_raw_close(void);
 
 /* Where the next message is written. */

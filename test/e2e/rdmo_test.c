@@ -687,6 +687,35 @@ test_a_worker_that_ends(void **state)
 	assert_int_equal(rdmo_tail_of(), 3);
 }
 
+/* Operations that are alone in a round, in another process's memory, as long as both have some: nobody waits for the other one's last. */
+static void
+test_connections_take_turns(void **state)
+{
+	const struct rdmo_mr_attr attr = {
+		.addr = world.area,
+		.length = sizeof(world.area),
+		.rights = RDMO_RIGHT_ATOMIC,
+	};
+	struct rdmo_conn *conns[2] = { world.conn, rdmo_conn_to(world.secret) };
+	struct rdmo_completion done[BURST];
+	uint64_t key, counts[2] = { 0 };
+	struct rdmo_op op;
+
+	(void)state;
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &key), 0);
+	op = atomic_of(RDMO_OP_FETCH_ADD, key, 1, 0);
+	while (counts[0] + counts[1] < 4000)
+		for (uint32_t c = 0; c < 2; c++) {
+			while (rdmo_post(conns[c], &op, 1) == 1)
+				;
+			counts[c] += rdmo_poll(conns[c], done, BURST);
+		}
+	assert_true(counts[0] > 1000);
+	assert_true(counts[1] > 1000);
+	rdmo_disconnect(conns[1]);
+	assert_int_equal(rdmo_mr_dereg(world.target, key), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rdmo_world_open, rdmo_world_close)
 
 /*
@@ -702,6 +731,7 @@ main(int argc, char **argv)
 		TEST(test_a_queue_is_filled_by_two_connections),
 		TEST(test_a_scatter_writes_its_pieces),
 		TEST(test_numbers_are_changed_in_place),
+		TEST(test_connections_take_turns),
 		TEST(test_a_put_signals),
 		TEST(test_silent_operations_are_told_of_by_a_flush),
 		TEST(test_silent_operations_alone_do_not_stop_a_connection),

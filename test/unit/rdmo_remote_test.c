@@ -204,6 +204,16 @@ test_a_remote_tail_that_others_move(void **state)
 	assert_int_equal(writes.count, 0);
 	rdmo_round_conclude(&world.round);
 	round_expect(0, RDMO_STATUS_FULL, 0);
+	/* Or they move it for ever, to keep the round from its end. */
+	rdmo_round_begin(&world.round);
+	round_append_text("two");
+	round_run();
+	for (uint32_t tries = 1; tries < 1000; tries++)
+		assert_false(rdmo_round_reserved(&world.round, at + 20 + tries % 2));
+	assert_true(rdmo_round_reserved(&world.round, at + 20));
+	assert_int_equal(writes.count, 0);
+	rdmo_round_conclude(&world.round);
+	round_expect(0, RDMO_STATUS_TAIL, 0);
 }
 
 /* Somebody else has moved it, or nobody knows: what was in the round is not told as done, and a FLUSH tells of it. */
