@@ -21,6 +21,8 @@ claims_check(const struct rdmo_claim *a, const struct rdmo_claim *b)
 		return 0;
 	if (!a->is_shared || !b->is_shared)
 		return -EBUSY;
+	if (a->is_by_device && b->is_by_device && a->device != b->device)
+		return -ENOTSUP;
 	return (a->is_by_cpu && b->is_by_device) || (a->is_by_device && b->is_by_cpu) ? -ENOTSUP
 										      : 0;
 }

@@ -19,15 +19,16 @@ struct rdmo_claim {
 	const char *worker; /* its address, which lives as long as the claim */
 	bool is_shared;	    /* other workers may do so as well */
 	bool is_log;	    /* nobody else may, by whatever connection */
-	/* Of one that is shared: the worker's CPU changes it, or a device whose atomics CPUs do not respect. */
+	/* Of one that is shared: the worker's CPU changes it, or a device whose atomics others do not respect; which one. */
 	bool is_by_cpu, is_by_device;
+	const void *device;
 };
 
 /*
  * Make one that is filled in.
  *
- * @return 0; -EBUSY: it is another worker's memory, or part of it is, unless both share; -ENOTSUP: both do, but one by its CPU and the
- *         other one by a device, which do not see each other
+ * @return 0; -EBUSY: it is another worker's memory, or part of it is, unless both share; or a log's; -ENOTSUP: both share, but by two
+ *         devices, or one by its CPU and the other one by a device, which do not see each other
  */
 int rdmo_claim_make(struct rdmo_claim *claim);
 

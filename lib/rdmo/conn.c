@@ -494,8 +494,24 @@ static void
 silent_pass(struct rdmo_conn *conn, uint64_t seq)
 {
 	while (conn->first_seq < conn->next_seq && conn->first_seq < seq &&
-	       (conn->places[conn->first_seq & (conn->depth - 1)].kind & KIND_SILENT) != 0)
+	       (conn->places[conn->first_seq & (conn->depth - 1)].kind & KIND_SILENT) != 0) {
+		if (conn->silent_seq == 0)
+			conn->silent_seq = conn->first_seq;
 		conn->first_seq++;
+	}
+}
+
+/* One that was executed tells of all silent ones before it; not of those of a former connection. */
+static void
+flush_tell(struct rdmo_conn *conn, struct rdmo_completion *done)
+{
+	if (done->value == 0)
+		return;
+	if (conn->doubtful_seq != 0) {
+		done->status = RDMO_STATUS_UNKNOWN;
+		done->value = conn->doubtful_seq;
+	}
+	conn->silent_seq = conn->doubtful_seq = 0;
 }
 
 /* What a GATHER has read goes where it is to be. False: it is not as much. */
@@ -541,6 +557,8 @@ answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 			.status = answer.status,
 			.length = place->length & length_mask,
 		};
+	for (uint32_t i = 0; i < count && answer.op_id == RDMO_OP_FLUSH; i++)
+		flush_tell(conn, &done[i]);
 	conn->first_seq += count;
 	conn->answered += count;
 	if (count < n)

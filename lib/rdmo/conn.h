@@ -45,6 +45,8 @@ struct rdmo_conn {
 	uint32_t receives, receive_bytes;
 	/* Operations: the next one's number, the first one's that was not answered, and those before which nobody will answer. */
 	uint64_t next_seq, first_seq, lost_seq;
+	/* The first silent one that no FLUSH has told of; and that of a former connection, whose failures its worker alone knew. 0: none. */
+	uint64_t silent_seq, doubtful_seq;
 	struct rdmo_conn_place *places;
 	void **into; /* of a place that is a GATHER's: where its bytes go */
 	uint32_t depth;

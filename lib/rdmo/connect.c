@@ -317,9 +317,12 @@ rdmo_reconnect(struct rdmo_conn *conn, const char *address)
 		conn->lost_seq = conn->next_seq;
 	rdmo_outbox_again(&conn->outbox, first_seq_of(conn));
 	rc = conn_open(conn);
-	if (rc == 0)
-		rdmo_conn_send_again(conn);
-	return rc;
+	if (rc != 0)
+		return rc;
+	if (conn->doubtful_seq == 0)
+		conn->doubtful_seq = conn->silent_seq;
+	rdmo_conn_send_again(conn);
+	return 0;
 }
 
 void

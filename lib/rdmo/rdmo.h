@@ -629,7 +629,8 @@ struct rdmo_completion {
 	/**
 	 * APPEND: the payload's address in the target, or the record's position in a log. FETCH_ADD, CMP_SWAP: what the number was before: of
 	 * CMP_SWAP that was done whether it has swapped or not. FLUSH that was executed: the number of the first operation that failed since
-	 * the last FLUSH, RDMO_NONE if there was none; operations count from 1, in the order of posting. Else 0
+	 * the last FLUSH, RDMO_NONE if there was none, and behind rdmo_reconnect() that of the first silent one that no FLUSH has told of, with
+	 * RDMO_STATUS_UNKNOWN; operations count from 1, in the order of posting. Else 0
 	 */
 	uint64_t value;
 	uint32_t status; /**< enum rdmo_status; of FLUSH that was executed, that operation's */

@@ -390,6 +390,7 @@ mr_claim(const struct rdmo_target *target, const struct rdmo_mr_attr *attr, stru
 		.is_log = attr->tail_mode == RDMO_TAIL_LOG,
 		.is_by_cpu = target->pd == NULL,
 		.is_by_device = device.atomic_cap != RDMAPMD_ATOMIC_GLOB,
+		.device = target->pd != NULL ? rdmapmd_context_device(target->pd->context) : NULL,
 	};
 	rc = rdmo_claim_make(&entry->claim);
 	entry->is_claimed = rc == 0;

@@ -514,6 +514,28 @@ test_silent_records_are_done_once(void **state)
 	rdmo_disconnect(conn);
 }
 
+/* Its failure was the former connection's to tell. */
+static void
+test_a_flush_does_not_tell_of_a_former_connection(void **state)
+{
+	struct rdmo_conn *conn = rdmo_producer_of(1);
+	struct rdmo_op ops[2] = { rdmo_record_of(1, "one", 3), rdmo_record_of(2, "two", 3) };
+	const struct rdmo_op flush = rdmo_flush_of(3, 0);
+	struct rdmo_completion done;
+
+	(void)state;
+	ops[0].flags = RDMO_FLAG_SILENT;
+	ops[0].append.data_key = ops[0].append.ptr_key = world.area_key;
+	rdmo_post_all(conn, ops, 2);
+	rdmo_wait(conn, &done, 1);
+	assert_int_equal(done.user_data, 2);
+	assert_int_equal(done.status, RDMO_STATUS_OK);
+	assert_int_equal(rdmo_reconnect(conn, NULL), 0);
+	rdmo_expect(conn, &flush, RDMO_STATUS_UNKNOWN, 1);
+	rdmo_expect(conn, &flush, RDMO_STATUS_OK, RDMO_NONE);
+	rdmo_disconnect(conn);
+}
+
 /* Nobody repeats anything for who is no producer. */
 static void
 test_a_connection_without_records_goes_on(void **state)
@@ -761,6 +783,7 @@ main(int argc, char **argv)
 		TEST(test_a_message_that_is_answered_in_part),
 		TEST(test_others_than_records_end_with_unknown),
 		TEST(test_silent_records_are_done_once),
+		TEST(test_a_flush_does_not_tell_of_a_former_connection),
 		TEST(test_a_connection_without_records_goes_on),
 		TEST(test_who_is_not_let_in_may_try_again),
 		TEST(test_connections_are_made_again),
