@@ -40,7 +40,8 @@ static const char *const kind_names[KINDS] = {
 /* Memory beside the world's: a queue that is full, one whose tail is moved; the area with all rights, with another queue's; what was taken back. */
 static struct {
 	rte_le64_t full_tail, moved_tail;
-	uint8_t full[BYTES], moved[64];
+	uint8_t full[BYTES];
+	_Alignas(8) uint8_t moved[64];
 	uint64_t full_tail_key, full_key, moved_tail_key, moved_key;
 	uint64_t all_key, other_key, gone_key;
 	struct rdmo_conn *producer;
@@ -296,11 +297,16 @@ another_tail(struct attempt *attempt)
 	op->append.ptr_key = there.moved_tail_key;
 }
 
+/* As an append may have written it: an address in the queue, of which nobody has a tail yet. */
 static void
 tail_in_its_queue(struct attempt *attempt)
 {
-	attempt->op.append.ptr_addr = (uintptr_t)world.queue;
-	attempt->op.append.ptr_key = world.data_key;
+	const rte_le64_t word = rte_cpu_to_le_64((uintptr_t)there.moved);
+
+	memcpy(there.moved + 8, &word, sizeof(word));
+	attempt->op.append.ptr_addr = (uintptr_t)there.moved + 8;
+	attempt->op.append.ptr_key = there.moved_key;
+	attempt->op.append.data_key = there.moved_key;
 }
 
 /* It is who sends it. */
