@@ -332,6 +332,15 @@ def test_nothing_comes_at_all(args):
 
 
 @LONG
+@pytest.mark.parametrize("args", [("-a",), ("-s", "64", "-q", "2")], ids=" ".join)
+def test_receives_of_what_was_lost_are_not_left_for_the_next_size(args):
+    """Those of an SRQ stay, whatever becomes of its queue pairs."""
+    done = run("--loopback", "--op=send", "-c", "UD", "--use-srq", *args, "-r", "100", "-n", "2000", vdevs=("net_rnic0,drop=100000",))
+    assert done.code == 0 and "messages were lost" in done.err, done
+    assert {size for size, _ in done.rows("bw")} == ({1 << power for power in range(1, 11)} if "-a" in args else {64}), done
+
+
+@LONG
 @pytest.mark.parametrize("transport", ["UC", "UD"])
 def test_no_answer_comes(transport):
     done = run("--loopback", "--op=send", "--mode=lat", "-c", transport, *FEW, vdevs=("net_rnic0,drop=1000000",))

@@ -95,6 +95,13 @@ def test_a_datagram_is_at_most_an_mtu():
     assert "Max msg size in UD is MTU 1024; changing to this MTU" in done.err, done
 
 
+@pytest.mark.parametrize("size", ["5000", pytest.param("40000", marks=pytest.mark.long)])
+def test_datagrams_that_were_to_be_longer_lie_in_their_memory(size):
+    """More of those that are cut have room in a lap than of what was asked for."""
+    done = loopback("-c", "UD", "--op=send", "-s", size, "-q", "3", "-n", "300")
+    assert done.code == 0 and done.rows() == [(1024, 900)], done
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("mode", ["bw", "lat"])
