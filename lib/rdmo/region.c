@@ -88,21 +88,38 @@ rdmo_region_append(struct rdmo_region *region, uint64_t word, const void *payloa
 	return status;
 }
 
+/* Behind each other, those behind this one. With a size that the compiler knows there are no calls. */
+static __rte_always_inline void
+payloads_copy(uint64_t to, const uint8_t *payload, const uint64_t bytes, uint64_t stride,
+	      uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		payload += stride;
+		memcpy((void *)(uintptr_t)to, payload, bytes);
+		to += bytes;
+	}
+}
+
 uint32_t
 rdmo_region_append_alike(struct rdmo_region *region, const uint8_t *payload, uint64_t bytes,
 			 uint64_t stride, uint32_t n, uint64_t *addresses)
 {
-	const uint64_t end = region->queue.end;
-	uint64_t address = region->queue.tail.reserved;
-	uint32_t count;
-
+	const uint64_t first = region->queue.tail.reserved;
 	/* It is not stopped, and between both ends: that one was reserved by it. */
-	for (count = 0; count < n && bytes <= end - address; count++) {
-		payload += stride;
-		memcpy((void *)(uintptr_t)address, payload, bytes);
-		addresses[count] = address;
-		address += bytes;
-	}
+	const uint64_t left = region->queue.end - first;
+	uint64_t *restrict at = addresses;
+	uint64_t address = first;
+	uint32_t count = n;
+
+	/* Seldom: the queue's end. */
+	while (count * bytes > left)
+		count--;
+	for (uint32_t i = 0; i < count; i++, address += bytes)
+		at[i] = address;
+	if (bytes == RTE_CACHE_LINE_MIN_SIZE)
+		payloads_copy(first, payload, RTE_CACHE_LINE_MIN_SIZE, stride, count);
+	else
+		payloads_copy(first, payload, bytes, stride, count);
 	region->queue.tail.reserved = address;
 	return count;
 }
@@ -287,6 +304,59 @@ rdmo_region_append_log(struct rdmo_region *region, const struct rdmo_origin *ori
 		memcpy(record_at(&region->log, place.position) + 1, payload, bytes);
 	rdmo_region_finish_log(region, origin, place.position, bytes);
 	return RDMO_STATUS_OK;
+}
+
+/* Behind each other, from this position on. With a size that the compiler knows there are no calls to copy. */
+static __rte_always_inline void
+records_write(const struct rdmo_log_place *log, struct rdmo_origin origin, uint64_t position,
+	      const uint8_t *payload, const uint64_t bytes, uint64_t stride, uint32_t n)
+{
+	struct rdmo_log_slot *slot = &log->slots[origin.producer];
+	struct rdmo_record *record = record_at(log, position);
+	const uint64_t each = rdmo_record_bytes(bytes);
+
+	for (uint32_t i = 0; i < n; i++) {
+		payload += stride;
+		if (bytes > 0)
+			memcpy(record + 1, payload, bytes);
+		rdmo_record_seal(record, position, origin.producer, ++origin.seq, (uint32_t)bytes);
+		__atomic_store_n(&slot->position[rdmo_slot_index(origin.seq)],
+				 rte_cpu_to_le_64(position), __ATOMIC_RELAXED);
+		position += each;
+		record = (struct rdmo_record *)((uint8_t *)record + each);
+	}
+	/* Not before its words, wherever the worker is killed. */
+	__atomic_store_n(&slot->next_seq, rte_cpu_to_le_64(origin.seq + 1), __ATOMIC_RELEASE);
+}
+
+uint32_t
+rdmo_region_append_log_alike(struct rdmo_region *region, const struct rdmo_origin *origin,
+			     const uint8_t *payload, uint64_t bytes, uint64_t stride, uint32_t n,
+			     uint64_t *positions)
+{
+	struct rdmo_ring *ring = &region->log.ring;
+	const uint64_t first = ring->tail.reserved, each = rdmo_record_bytes(bytes);
+	const uint64_t to_end = ring->capacity - (first & (ring->capacity - 1));
+	const uint64_t room = RTE_MIN(ring->capacity - (first - ring->head), RDMO_NONE - first);
+	const uint64_t left = RTE_MIN(to_end, room);
+	uint64_t *restrict at = positions;
+	uint64_t position = first;
+	uint32_t count = n;
+
+	/* Seldom: the ring's end, or its reader's. */
+	while (count * each > left)
+		count--;
+	if (count == 0)
+		return 0;
+	for (uint32_t i = 0; i < count; i++, position += each)
+		at[i] = position;
+	if (bytes == RTE_CACHE_LINE_MIN_SIZE)
+		records_write(&region->log, *origin, first, payload, RTE_CACHE_LINE_MIN_SIZE,
+			      stride, count);
+	else
+		records_write(&region->log, *origin, first, payload, bytes, stride, count);
+	ring->tail.reserved = position;
+	return count;
 }
 
 void

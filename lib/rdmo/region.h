@@ -181,6 +181,20 @@ uint64_t rdmo_region_ring_addr(const struct rdmo_region *region, uint64_t positi
 /* Must the head of this log, in another process, be read before it is said to be full? rdmo_region_seen() tells what was found. */
 bool rdmo_region_must_look_at_head(const struct rdmo_region *region);
 
+/*
+ * Records of more payloads of as many bytes behind the one that was appended last, of the operations behind its own: as far as the ring goes and
+ * its reader is known to have released.
+ *
+ * @param origin    that one's
+ * @param payload   that one's; the others' are `stride` bytes behind each other
+ * @param n         how many at most
+ * @param positions set: of each
+ * @return how many
+ */
+uint32_t rdmo_region_append_log_alike(struct rdmo_region *region, const struct rdmo_origin *origin,
+				      const uint8_t *payload, uint64_t bytes, uint64_t stride,
+				      uint32_t n, uint64_t *positions);
+
 /* A record of a log was not published, and will not be. */
 void rdmo_region_undo_log(struct rdmo_region *region, const struct rdmo_origin *origin);
 

@@ -89,18 +89,23 @@ rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
 		 struct rdmo_reader *reader, uint32_t n)
 {
 	struct rdmo_result *result = &round->results[round->result_count - 1];
+	const struct rdmo_origin origin = { result->flow->producer, result->seq };
 	uint32_t taken;
 
 	/*
-	 * No append to a queue here that went well; one with RDMO_FLAG_FENCE, each of which settles those before it; one whose payload is
-	 * not in the message.
+	 * No append here that went well, and for the first time; one with RDMO_FLAG_FENCE, each of which settles those before it; one whose
+	 * payload is not in the message.
 	 */
-	if (result->queue == NULL || result->queue->is_log || result->queue->remote != NULL ||
+	if (result->queue == NULL || result->queue->remote != NULL ||
 	    (request->flags & (RDMO_FLAG_FENCE | RDMO_FLAG_PULL)) != 0)
 		return;
 	taken = RTE_MIN(n, reader->alike);
 	if (result->queue->is_shared)
 		taken = share_alike(result->queue, request, taken, &round->values[round->count]);
+	else if (result->queue->is_log)
+		taken = rdmo_region_append_log_alike(result->queue, &origin, request->payload,
+						     request->bytes, rdmo_requests_stride(request),
+						     taken, &round->values[round->count]);
 	else
 		taken = rdmo_region_append_alike(result->queue, request->payload, request->bytes,
 						 rdmo_requests_stride(request), taken,
@@ -117,10 +122,11 @@ rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
 static void
 result_undo(struct rdmo_result *result)
 {
-	const struct rdmo_origin origin = { result->flow->producer, result->seq };
+	for (uint32_t i = 0; i < result->count && result->queue->is_log; i++) {
+		const struct rdmo_origin origin = { result->flow->producer, result->seq + i };
 
-	if (result->queue->is_log)
 		rdmo_region_undo_log(result->queue, &origin);
+	}
 	result->status = RDMO_STATUS_TAIL;
 	result->value = 0;
 }

@@ -187,8 +187,8 @@ bool rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions
 			struct rdmo_flow *flow, const struct rdmo_request *request);
 
 /*
- * Execute those behind `request`, which was the last one, that differ from it in their payload alone: if it went well, and is an APPEND to a
- * queue, as far as there is room there, `n` at most. `reader`: where it came from.
+ * Execute those behind `request`, which was the last one, that differ from it in their payload alone: if it went well, and is an APPEND, as
+ * far as there is room there, `n` at most. `reader`: where it came from.
  */
 void rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
 		      struct rdmo_reader *reader, uint32_t n);

@@ -42,6 +42,8 @@ static struct rdmo_round round_;
 static _Alignas(8) uint8_t message[16384];
 static struct rdmo_writer writer;
 static uint64_t next_seq;
+static bool
+	with_runs; /* those that differ in their payloads alone are executed together, as a worker does it */
 
 static void
 offer(uint32_t i, void *at, uint64_t len, uint32_t rights)
@@ -124,8 +126,10 @@ run(void)
 	assert_int_equal(rdmo_requests_open(&reader, message, bytes, 1), RDMO_REASON_NONE);
 	while (rdmo_requests_next(&reader, &request)) {
 		rdmo_round_execute(&round_, &regions, &flow, &request);
-		next_seq++;
+		if (with_runs)
+			rdmo_round_go_on(&round_, &request, &reader, RDMO_ROUND - round_.count);
 	}
+	next_seq += round_.count;
 	begin_message();
 }
 
@@ -231,6 +235,48 @@ test_records_are_published_at_the_end(void **state)
 	assert_int_equal(rdmo_region_next_seq(&table[0], 1), 4);
 	assert_int_equal(rdmo_region_next_seq(&table[0], 0), 0);
 	assert_int_equal(rdmo_region_next_seq(&table[0], PRODUCERS), 0);
+}
+
+/* Round and round, and at last a tail that somebody else moves. Returns how many results there were. */
+static uint32_t
+append_many(void)
+{
+	static const uint32_t sizes[] = { 0, 8, 33, 64, 65, 200 };
+	uint32_t results = 0;
+
+	for (uint32_t i = 0; i < 300; i++) {
+		for (uint32_t k = 0; k < 12; k++)
+			append(sizes[i % RTE_DIM(sizes)]);
+		if (i == 299)
+			header->tail = rte_cpu_to_le_64(tail_of() + 32);
+		settle();
+		assert_int_equal(round_.count, 12);
+		for (uint32_t k = 0; k < round_.result_count; k++)
+			assert_int_equal(round_.results[k].status,
+					 i == 299 ? RDMO_STATUS_TAIL : RDMO_STATUS_OK);
+		results += round_.result_count;
+		release(tail_of());
+	}
+	return results;
+}
+
+static void
+test_runs_make_the_same_log(void **state)
+{
+	uint8_t *one_by_one = malloc(bytes_of_log);
+	uint32_t results;
+
+	assert_non_null(one_by_one);
+	assert_int_equal(append_many(), 300 * 12);
+	memcpy(one_by_one, header, bytes_of_log);
+	tear_down(state);
+	set_up(state);
+	with_runs = true;
+	results = append_many();
+	with_runs = false;
+	assert_true(results < 300 * 3);
+	assert_memory_equal(header, one_by_one, bytes_of_log);
+	free(one_by_one);
 }
 
 /* Each has moved no tail and written nothing, and is not taken for a record later. */
@@ -645,6 +691,7 @@ test_what_is_no_log(void **state)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_records_are_published_at_the_end),
+	TEST(test_runs_make_the_same_log),
 	TEST(test_what_appends_to_a_log_are_refused_for),
 	TEST(test_a_ring_goes_round_and_is_full),
 	TEST(test_a_ring_is_filled_to_its_last_byte),
