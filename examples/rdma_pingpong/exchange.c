@@ -17,6 +17,7 @@
 /* With the NUL, which is sent, too. A LID is InfiniBand's; a port of Ethernet has none. */
 #define TEXT	   sizeof("0000:000000:000000:00000000000000000000000000000000")
 #define LID	   0u
+#define PATIENCE_S 5 /* for what the other side is to say at once */
 #define FAIL(what) rte_exit(EXIT_FAILURE, "%s: %s\n", what, strerror(errno))
 
 /* A socket that is connected to that address, or bound to it; -1. */
@@ -58,6 +59,18 @@ wait_for_client(int listener, volatile sig_atomic_t *stopped)
 	return -1;
 }
 
+/* Who says nothing holds nobody, nor keeps a signal from being seen. */
+static int
+with_patience(int connection)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+
+	if (connection >= 0 &&
+	    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0)
+		FAIL("setsockopt");
+	return connection;
+}
+
 int
 exchange_open(const char *host, const char *port, volatile sig_atomic_t *stopped)
 {
@@ -76,12 +89,12 @@ exchange_open(const char *host, const char *port, volatile sig_atomic_t *stopped
 		rte_exit(EXIT_FAILURE, "TCP port %s of %s: %s\n", port,
 			 host == NULL ? "this host" : host, strerror(errno));
 	if (host != NULL)
-		return fd;
+		return with_patience(fd);
 	printf("waiting at TCP port %s\n", port);
 	fflush(stdout);
 	connection = wait_for_client(fd, stopped);
 	close(fd);
-	return connection;
+	return with_patience(connection);
 }
 
 static void

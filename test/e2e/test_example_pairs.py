@@ -96,6 +96,16 @@ def test_pingpong_refuses_what_is_no_address(daemon):
 
 
 @pytest.mark.long
+def test_pingpong_is_not_held_by_a_client_that_says_nothing(daemon):
+    port = free_port()
+    server = pingpong(daemon, 1, "-p", str(port))
+    examples.wait_for(server, "^waiting at TCP port")
+    with socket.create_connection(("127.0.0.1", port)):
+        code, output = examples.finish(server)
+    assert code == 1 and "the other side does not answer" in output, output
+
+
+@pytest.mark.long
 def test_pingpong_says_who_is_not_there(daemon):
     port = free_port()
     code, output = examples.finish(pingpong(daemon, 2, "-p", str(port)))
