@@ -392,7 +392,8 @@ __rte_experimental int rdmo_log_create(struct rdmo_target *target, const struct 
 				       struct rdmo_log **log);
 
 /**
- * End a log: no append is executed from now on. The caller's memory keeps all that it has.
+ * End a log: no append is executed from now on. The caller's memory keeps all that it has. If the worker has gone, or does not answer, the
+ * memory is the caller's again when the target is closed.
  *
  * Threads: as rdmo_target_open(), and no reader. Blocks: likewise.
  *

@@ -50,6 +50,7 @@ struct rdmo_target {
 	struct rdmapmd_cq *cq;
 	struct rdmapmd_qp *qp;
 	TAILQ_HEAD(, target_mr) mrs;
+	SLIST_HEAD(, rdmo_kept) kept;
 };
 
 /* Of memory that was taken back meanwhile nothing is to be told. */
@@ -136,6 +137,7 @@ static void
 target_free(struct rdmo_target *target)
 {
 	struct target_mr *entry;
+	struct rdmo_kept *kept;
 
 	if (target->fd >= 0)
 		close(target->fd);
@@ -147,6 +149,10 @@ target_free(struct rdmo_target *target)
 	while ((entry = TAILQ_FIRST(&target->mrs)) != NULL) {
 		TAILQ_REMOVE(&target->mrs, entry, next);
 		mr_free(entry);
+	}
+	while ((kept = SLIST_FIRST(&target->kept)) != NULL) {
+		SLIST_REMOVE_HEAD(&target->kept, next);
+		kept->free(kept);
 	}
 	free(target->address);
 	free(target);
@@ -273,11 +279,19 @@ rdmo_target_close(struct rdmo_target *target)
 {
 	if (target == NULL)
 		return;
-	/* The worker closes its end when the memory is the caller's again. */
-	/* In this process it is the worker's until then; else nothing gets at it without the queue pair. */
-	if (rdmo_socket_finish(target->fd, target->pd == NULL ? -1 : ANSWER_MS) != 0)
+	/* The worker closes its end when the memory is the caller's again. Of one in another process nothing gets at it without the queue pair. */
+	if (rdmo_socket_finish(target->fd, target->pd == NULL ? -1 : ANSWER_MS) != 0 &&
+	    target->pd == NULL) {
 		RDMO_LOG(ERR, "the worker does not say that a target's memory is free");
+		SLIST_INIT(&target->kept);
+	}
 	target_free(target);
+}
+
+void
+rdmo_target_keep(struct rdmo_target *target, struct rdmo_kept *kept)
+{
+	SLIST_INSERT_HEAD(&target->kept, kept, next);
 }
 
 /* ---- Receive queues ---- */

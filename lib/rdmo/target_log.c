@@ -3,6 +3,7 @@
 /* A log as its target has it: made, offered to initiators, read where it lies, released; and its reader, who sleeps. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 struct rdmo_log {
 	struct rdmo_target *target;
+	struct rdmo_kept kept; /* if the worker does not let go of it */
 	struct rdmo_log_header *header;
 	void *own; /* memory that was allocated here */
 	uint64_t key;
@@ -46,6 +48,23 @@ log_free(struct rdmo_log *log)
 		close(log->fd);
 	rte_free(log->own);
 	free(log);
+}
+
+static void
+kept_free(struct rdmo_kept *kept)
+{
+	log_free(container_of(kept, struct rdmo_log, kept));
+}
+
+/* The worker may still append to it: it is freed with its target. */
+static void
+log_keep(struct rdmo_log *log, int rc)
+{
+	RDMO_LOG(NOTICE,
+		 "a log stays until its target is closed: the worker says nothing of it: %s",
+		 strerror(-rc));
+	log->kept.free = kept_free;
+	rdmo_target_keep(log->target, &log->kept);
 }
 
 static int
@@ -95,8 +114,7 @@ rdmo_log_create(struct rdmo_target *target, const struct rdmo_log_attr *attr, st
 	made->fd = -1;
 	rc = log_open(made, attr);
 	if (rc == -ETIMEDOUT) {
-		/* The worker may still begin to serve it. */
-		RDMO_LOG(ERR, "a log's memory is lost: the worker does not say whether it has it");
+		log_keep(made, rc);
 		return rc;
 	}
 	if (rc != 0) {
@@ -118,8 +136,7 @@ rdmo_log_destroy(struct rdmo_log *log)
 	if (rc == 0)
 		log_free(log);
 	else
-		RDMO_LOG(ERR, "a log's memory is lost: the worker does not let go of it: error %d",
-			 rc);
+		log_keep(log, rc);
 }
 
 int
