@@ -196,7 +196,7 @@ perf_exchange_parse_sent(const struct perf_message *message, uint64_t *sent, uin
 					 "the other end does not say how much it has sent");
 		if (sent[i] > most)
 			return perf_fail(-EPROTO,
-					 "the other end says that it has sent %" PRIu64
+					 "the other end claims to have sent %" PRIu64
 					 " messages, more than %" PRIu64,
 					 sent[i], most);
 		text += used;

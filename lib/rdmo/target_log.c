@@ -60,8 +60,7 @@ kept_free(struct rdmo_kept *kept)
 static void
 log_keep(struct rdmo_log *log, int rc)
 {
-	RDMO_LOG(NOTICE,
-		 "a log stays until its target is closed: the worker says nothing of it: %s",
+	RDMO_LOG(NOTICE, "a log stays until its target is closed: the worker does not answer: %s",
 		 strerror(-rc));
 	log->kept.free = kept_free;
 	rdmo_target_keep(log->target, &log->kept);
