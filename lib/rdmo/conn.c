@@ -540,11 +540,6 @@ answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 	const uint32_t first = seq & (conn->depth - 1);
 	const uint32_t length_mask = answer.status == RDMO_STATUS_OK ? UINT32_MAX : 0;
 	const struct rdmo_conn_place *place = &conn->places[first];
-	const rte_le64_t *const values =
-		answer.values != NULL ? answer.values + conn->answered : NULL;
-	/* In registers: nobody looks at it. */
-	const uint32_t op_id = answer.op_id, status = answer.status;
-	const uint64_t value = answer.value;
 	uint32_t count;
 
 	silent_pass(conn, seq);
@@ -559,11 +554,11 @@ answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 	}
 	/* Those from the array's beginning on are the next run's. */
 	n = RTE_MIN(n, conn->depth - first);
-	for (count = 0; count < n && place->kind == op_id; count++, place++)
+	for (count = 0; count < n && place->kind == answer.op_id; count++, place++)
 		done[count] = (struct rdmo_completion){
 			.user_data = place->user_data,
-			.value = values != NULL ? rte_le_to_cpu_64(values[count]) : value,
-			.status = status,
+			.value = rdmo_answer_value(&answer, conn->answered + count),
+			.status = answer.status,
 			.length = place->length & length_mask,
 		};
 	for (uint32_t i = 0; i < count && answer.op_id == RDMO_OP_FLUSH; i++)

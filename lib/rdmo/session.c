@@ -197,17 +197,32 @@ queues_count(const struct rdmo_session *session)
 	return count;
 }
 
+/* Takes as long for a secret that is wrong at its beginning as for another one. */
 static bool
-secret_is_known(const struct rdmo_house *house, const uint8_t *secret)
+secret_is(const uint8_t *a, const uint8_t *b)
 {
-	const struct rdmo_session *session;
-	const struct rdmo_rq_entry *queue;
+	uint8_t differs = 0;
 
+	for (uint32_t i = 0; i < RDMO_SECRET_BYTES; i++)
+		differs |= a[i] ^ b[i];
+	return differs == 0;
+}
+
+/* Who has a receive queue with this secret; NULL. */
+static struct rdmo_session *
+target_of(struct rdmo_house *house, const uint8_t *secret, uint64_t *rq_id)
+{
+	struct rdmo_session *session, *found = NULL;
+	struct rdmo_rq_entry *queue;
+
+	*rq_id = 0;
 	TAILQ_FOREACH(session, &house->sessions, next)
 		TAILQ_FOREACH(queue, &session->queues, next)
-			if (memcmp(queue->secret, secret, sizeof(queue->secret)) == 0)
-				return true;
-	return false;
+			if (secret_is(queue->secret, secret)) {
+				*rq_id = queue->rq_id;
+				found = session;
+			}
+	return found;
 }
 
 static enum rdmo_status
@@ -215,13 +230,14 @@ rq_create(struct rdmo_house *house, struct rdmo_session *session,
 	  const struct rdmo_command *command)
 {
 	struct rdmo_rq_entry *queue;
+	uint64_t rq_id;
 
 	if (command->addr != NULL)
 		return RDMO_STATUS_NOTSUP;
 	if (queues_count(session) == QUEUES_MAX)
 		return RDMO_STATUS_FULL;
 	/* Who brings a secret is let in by one queue: initiators know it, too, and are no targets. */
-	if (secret_is_known(house, command->rq_create->secret))
+	if (target_of(house, command->rq_create->secret, &rq_id) != NULL)
 		return RDMO_STATUS_TAIL;
 	queue = calloc(1, sizeof(*queue));
 	if (queue == NULL)
@@ -422,34 +438,6 @@ tail_hold(struct rdmo_house *house, struct rdmo_session *session,
 }
 
 /* ---- An initiator's command ---- */
-
-/* Takes as long for a secret that is wrong at its beginning as for another one. */
-static bool
-secret_is(const uint8_t *a, const uint8_t *b)
-{
-	uint8_t differs = 0;
-
-	for (uint32_t i = 0; i < RDMO_SECRET_BYTES; i++)
-		differs |= a[i] ^ b[i];
-	return differs == 0;
-}
-
-/* Who has a receive queue with this secret; NULL. */
-static struct rdmo_session *
-target_of(struct rdmo_house *house, const uint8_t *secret, uint64_t *rq_id)
-{
-	struct rdmo_session *session, *found = NULL;
-	struct rdmo_rq_entry *queue;
-
-	*rq_id = 0;
-	TAILQ_FOREACH(session, &house->sessions, next)
-		TAILQ_FOREACH(queue, &session->queues, next)
-			if (secret_is(queue->secret, secret)) {
-				*rq_id = queue->rq_id;
-				found = session;
-			}
-	return found;
-}
 
 /* A producer has one connection. An older one ends: who comes again may have lost it before this end has seen that. */
 static enum rdmo_status
