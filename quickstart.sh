@@ -56,7 +56,7 @@ while [ $# -gt 0 ]; do
 done
 
 logs=$root/build
-# Which pool we found and which we left: "OLD NEW".
+# Which pool we found and which we left, as hugepages_reserve() prints them.
 state=$root/build/quickstart.hugepages
 plugin=$root/build/drivers/net/rnic/librte_net_rnic.so
 # 2 MiB pages: the packets of both ports, their rings, and what EAL wants.
@@ -68,9 +68,9 @@ if [ $undo = yes ]; then
 		exit 0
 	fi
 	[ -w "$hugepages" ] || fail "giving hugepages back needs root: run it with sudo"
-	read -r old new <"$state"
-	if hugepages_give_back "$old" "$new"; then
-		say "hugepages are back at $old"
+	read -r -a pool <"$state"
+	if hugepages_give_back "${pool[@]}"; then
+		say "hugepages are back at ${pool[0]}"
 	else
 		say "hugepages were changed by somebody else since; left at $(cat "$hugepages")"
 	fi
@@ -101,11 +101,11 @@ choose_memory()
 
 	if changed=$(hugepages_reserve $pages); then
 		if [ -n "$changed" ]; then
-			say "reserved hugepages: $(cat "$hugepages") of 2 MiB now, ${changed% *} before" \
+			say "reserved hugepages: $(cat "$hugepages") of 2 MiB now, ${changed%% *} before" \
 			    "(./quickstart.sh --undo gives them back)"
-			# An earlier run's record has the older figure.
+			# An earlier run's record has the older figures.
 			if [ -f "$state" ]; then
-				changed="$(cut -d ' ' -f 1 "$state") ${changed#* }"
+				changed="$(cut -d ' ' -f 1,2 "$state") ${changed#* * }"
 			fi
 			echo "$changed" >"$state"
 		fi

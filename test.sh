@@ -194,7 +194,7 @@ clean_up()
 	fi
 	if [ -n "$pool" ]; then
 		# shellcheck disable=SC2086
-		hugepages_give_back $pool
+		hugepages_give_back $pool || say "hugepages were changed by somebody else; left as they are"
 	fi
 }
 trap clean_up EXIT
@@ -205,7 +205,7 @@ trap 'exit 143' TERM
 prepare_hugepages()
 {
 	if ! pool=$(hugepages_reserve 768); then
-		say "no hugepages to be had: tests that need them will be skipped"
+		say "this machine gives no hugepages: tests that need them will be skipped"
 		return 0
 	fi
 	if [ "$(id -u)" -eq 0 ] && ! mountpoint -q /dev/hugepages; then

@@ -17,6 +17,7 @@ packages_guest=(busybox-static kmod zstd ethtool libibverbs-dev ibverbs-utils)
 packages_check=(git clang clang-format doxygen shellcheck)
 
 hugepages=/proc/sys/vm/nr_hugepages
+hugepages_more=/proc/sys/vm/nr_overcommit_hugepages # that the kernel would add to them
 
 say()
 {
@@ -149,30 +150,57 @@ hugepages_are_2mib()
 	grep -q '^Hugepagesize: *2048 kB' /proc/meminfo
 }
 
-# hugepages_reserve COUNT: have so many free 2 MiB pages. Prints "OLD NEW" when it changed the pool.
-# Fails, without a word, where that cannot be had.
+# The pool: pages, and how many more the kernel would add.
+hugepages_pool()
+{
+	echo "$(cat "$hugepages") $(cat "$hugepages_more")"
+}
+
+# hugepages_write PAGES MORE: more may already be what it is to be, where it cannot be written.
+hugepages_write()
+{
+	echo "$1" >"$hugepages" 2>/dev/null || return 1
+	[ "$(cat "$hugepages_more")" = "$2" ] || echo "$2" >"$hugepages_more"
+}
+
+# A container's root has not the pool to himself.
+is_container()
+{
+	[ -e /.dockerenv ] || [ -e /run/.containerenv ]
+}
+
+# hugepages_add COUNT: by hugeadm, where it is. Whatever it says, what came is for the caller to read.
+hugepages_add()
+{
+	if [ "$(id -u)" -eq 0 ] && command -v hugeadm >/dev/null && ! is_container; then
+		hugeadm --pool-pages-min "2MB:+$1" >/dev/null 2>&1 || true
+	else
+		echo $(($(cat "$hugepages") + $1)) >"$hugepages" 2>/dev/null
+	fi
+}
+
+# hugepages_reserve COUNT: have so many free 2 MiB pages. Prints the pool as it was and as it is, "OLD MORE NEW MORE", when it
+# changed it. Fails, without a word, where that cannot be had.
 hugepages_reserve()
 {
-	local want=$1 free old new
+	local want=$1 free old
 
 	hugepages_are_2mib || return 1
 	free=$(hugepages_free)
 	[ "$free" -lt "$want" ] || return 0
 	[ -w "$hugepages" ] || return 1
-	old=$(cat "$hugepages")
-	echo $((old + want - free)) >"$hugepages" 2>/dev/null || return 1
-	new=$(cat "$hugepages")
+	old=$(hugepages_pool)
+	hugepages_add $((want - free)) || return 1
 	if [ "$(hugepages_free)" -lt "$want" ]; then
-		echo "$old" >"$hugepages"
+		# shellcheck disable=SC2086
+		hugepages_write $old
 		return 1
 	fi
-	echo "$old $new"
+	echo "$old $(hugepages_pool)"
 }
 
-# hugepages_give_back OLD NEW: unless somebody else has changed the pool since.
+# hugepages_give_back OLD MORE NEW MORE: unless somebody else has changed the pool since.
 hugepages_give_back()
 {
-	if [ "$(cat "$hugepages")" -eq "$2" ] && [ -w "$hugepages" ]; then
-		echo "$1" >"$hugepages"
-	fi
+	[ "$(hugepages_pool)" = "$3 $4" ] && [ -w "$hugepages" ] && hugepages_write "$1" "$2"
 }
