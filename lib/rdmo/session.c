@@ -335,8 +335,8 @@ entry_register(const struct rdmo_house *house, struct rdmo_region_entry *entry)
 	if (rdmapmd_mr_reg(house->pd, (void *)(uintptr_t)region->va, region->len,
 			   RDMAPMD_ACCESS_LOCAL_WRITE, &entry->mr) != 0) {
 		RDMO_LOG(NOTICE,
-			 "what a worker's device does not take is not fetched to: PULL will "
-			 "be refused for a region of %" PRIu64 " bytes",
+			 "the worker's device does not register a region of %" PRIu64
+			 " bytes: operations with PULL will be refused there",
 			 region->len);
 		return;
 	}

@@ -142,14 +142,14 @@ shown_tell(const char *address, int (*of)(struct rdmo_crew *, struct rte_tel_dat
 int
 rdmo_telemetry_worker(const char *cmd, const char *params, struct rte_tel_data *data)
 {
-	RTE_SET_USED(cmd);
+	(void)cmd;
 	return shown_tell(params, worker_tell, data);
 }
 
 int
 rdmo_telemetry_connections(const char *cmd, const char *params, struct rte_tel_data *data)
 {
-	RTE_SET_USED(cmd);
+	(void)cmd;
 	return shown_tell(params, connections_tell, data);
 }
 

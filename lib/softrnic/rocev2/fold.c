@@ -178,16 +178,16 @@ rocev2_fold_word(uint32_t crc, const uint8_t *word)
 uint32_t
 rocev2_fold(uint32_t crc, uint8_t *to, const uint8_t *from, size_t length)
 {
-	RTE_SET_USED(to);
-	RTE_SET_USED(from);
-	RTE_SET_USED(length);
+	(void)to;
+	(void)from;
+	(void)length;
 	return crc;
 }
 
 uint32_t
 rocev2_fold_word(uint32_t crc, const uint8_t *word)
 {
-	RTE_SET_USED(word);
+	(void)word;
 	return crc;
 }
 

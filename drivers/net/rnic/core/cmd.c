@@ -488,7 +488,7 @@ cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint3
 	rnic_cmd_in_set(header, RNIC_CMD_IN_OPCODE, opcode);
 	rnic_cmd_in_set(header, RNIC_CMD_IN_OP_MOD, op_mod);
 	if (rnic_now_us() >= rnic_dev_end_us(dev))
-		rnic_dev_fatal(dev, "it does not let itself be closed in time");
+		rnic_dev_fatal(dev, "closing it took too long");
 	if (atomic_load_explicit(&dev->dead, memory_order_relaxed)) {
 		/* It was said once, by rnic_dev_fatal(). */
 		RNIC_LOG(DEBUG, dev, "%s not sent: the device is lost", rnic_cmd_name(opcode));
@@ -533,7 +533,7 @@ rnic_cmd_destroy(struct rnic_dev *dev, uint16_t opcode, uint32_t number)
 	rc = rnic_cmd_exec(dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
 	/* The caller gives back what the object may still write to. */
 	if (rc == -ETIMEDOUT)
-		rnic_dev_fatal(dev, "it does not let an object go");
+		rnic_dev_fatal(dev, "a command to destroy an object was not answered");
 	return rc;
 }
 

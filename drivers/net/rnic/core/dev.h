@@ -7,7 +7,7 @@
  * Threads: control calls on a port are its application's, one at a time, as ethdev has it; those of the library, the control
  * thread's and those on memory come from any thread beside them. There is no lock of the whole device: each object that
  * several of them share has one of its own (README.md has their order), and commands have a slot each. The data path
- * takes none.
+ * takes none but the two that README.md names.
  */
 #ifndef RNIC_CORE_DEV_H
 #define RNIC_CORE_DEV_H

@@ -50,8 +50,8 @@ static const char *const rights[] = {
 			  "permanent one may not come",
 	[RIGHT_MULTICAST] = "the vport's list of multicast addresses: such frames may not come",
 	[RIGHT_GROUPS] =
-		"more multicast addresses in the vport's list: groups are joined without, and where "
-		"a switch between functions goes by that list their datagrams may not come",
+		"more multicast addresses in the vport's list: groups are joined without them, and a "
+		"switch between functions that goes by the list may not deliver their datagrams",
 	[RIGHT_PROMISCUOUS] =
 		"to take all frames, or all multicast: the vport goes on as it is; of "
 		"a VF say `ip link set PF vf N trust on`",
