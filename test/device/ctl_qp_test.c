@@ -341,12 +341,13 @@ create_type(struct world *w, enum rnic_qp_st st)
 	return qpn;
 }
 
-/* The inside, since no command leads to SQER. */
+/* The inside, since no command leads there; and queue pairs of no type but UD and UC would come there by requests. */
 static void
-put_in_state(struct world *w, uint32_t qpn, enum rnic_qp_state from)
+put_in_sqer(struct world *w, uint32_t qpn)
 {
+	world_qp_raise(w, qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_RTS);
 	softrnic_lock(w->hn.poller);
-	qp_of(w, qpn)->roce.state = (enum roce_state)from;
+	qp_of(w, qpn)->roce.state = ROCE_SQER;
 	softrnic_unlock(w->hn.poller);
 }
 
@@ -403,11 +404,9 @@ each_type_takes_its_own_options(void **state)
 				int status;
 
 				if (rows[row].from == RNIC_QP_STATE_SQER)
-					world_qp_raise(w, qpn, RNIC_QP_STATE_RST,
-						       RNIC_QP_STATE_RTS);
+					put_in_sqer(w, qpn);
 				else
 					world_qp_raise(w, qpn, RNIC_QP_STATE_RST, rows[row].from);
-				put_in_state(w, qpn, rows[row].from);
 				status = modify(w, rows[row].opcode, qpn, 1u << bit);
 				if (status != (good ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM))
 					fail_msg("0x%x of type %u with option %u: status 0x%x",

@@ -87,12 +87,16 @@ forge_cq_is_at(struct softrnic *dev, uint32_t cqn, uint32_t index)
 void
 forge_cq_never_full(struct softrnic *dev, uint32_t cqn)
 {
-	struct softrnic_cq *cq;
+	struct rnic_modify_cq_in in = { 0 };
+	struct softrnic_cmd cmd = { .opcode = RNIC_CMD_MODIFY_CQ,
+				    .in = &in,
+				    .in_bytes = sizeof(in) };
 
+	rnic_modify_cq_in_set(&in, RNIC_MODIFY_CQ_IN_CQN, cqn);
+	rnic_modify_cq_in_set(&in, RNIC_MODIFY_CQ_IN_FIELD_SELECT, RNIC_MODIFY_CQ_OVERRUN);
+	rnic_cqc_set(rnic_modify_cq_in_cqc(&in), RNIC_CQC_OI, 1);
 	softrnic_lock(dev->poller);
-	cq = softrnic_object_get(dev, SOFTRNIC_CQ, cqn);
-	if (cq != NULL)
-		cq->ignore_overrun = true;
+	softrnic_cmd_modify_cq(dev, &cmd);
 	softrnic_unlock(dev->poller);
 }
 
