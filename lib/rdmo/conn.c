@@ -371,6 +371,63 @@ place_of(const struct rdmo_op *op)
 	};
 }
 
+/* Operation, flags and length. */
+static inline uint64_t
+shape_of(const struct rdmo_op *op)
+{
+	return kind_of(op) | (uint64_t)op->length << 32;
+}
+
+/* APPENDs that differ in `user_data` and their payloads alone. */
+static inline bool
+appends_are_alike(const struct rdmo_op *a, const struct rdmo_op *b)
+{
+	return a->id == b->id && shape_of(a) == shape_of(b) &&
+	       a->append.ptr_addr == b->append.ptr_addr && a->append.ptr_key == b->append.ptr_key &&
+	       a->append.data_key == b->append.data_key;
+}
+
+/*
+ * Those behind the first, which was written last and has its place: as long as they are alike, and there is room. Returns how many there
+ * are, with the first.
+ */
+static __rte_always_inline uint32_t
+alike_write(struct rdmo_writer *writer, const struct rdmo_op *ops, uint32_t n,
+	    struct rdmo_conn_place *places, const uint32_t bytes)
+{
+	/* In registers: what is written might be anything's. */
+	const struct rdmo_op first = ops[0];
+	const struct rdmo_append_again again = rdmo_writer_again(writer, bytes);
+	const struct rdmo_conn_place like = places[0];
+	const struct rdmo_op *op = ops + 1;
+	uint8_t *at = writer->at;
+	/* One bound: where there is no more room, or no more of them. */
+	const uint8_t *const end = RTE_MIN(again.end, at + (n - 1) * again.bytes);
+
+	for (; at < end && appends_are_alike(op, &first); op++) {
+		rdmo_append_again(&again, at, op->append.payload, bytes);
+		at += again.bytes;
+		*++places = (struct rdmo_conn_place){ op->user_data, like.length, like.kind };
+	}
+	rdmo_writer_took(writer, at, (uint32_t)(op - ops) - 1);
+	return (uint32_t)(op - ops);
+}
+
+/* Functions of their own have all registers; with a size that the compiler knows there are no calls to copy. */
+static __rte_noinline uint32_t
+lines_write_alike(struct rdmo_writer *writer, const struct rdmo_op *ops, uint32_t n,
+		  struct rdmo_conn_place *places)
+{
+	return alike_write(writer, ops, n, places, RTE_CACHE_LINE_MIN_SIZE);
+}
+
+static __rte_noinline uint32_t
+others_write_alike(struct rdmo_writer *writer, const struct rdmo_op *ops, uint32_t n,
+		   struct rdmo_conn_place *places)
+{
+	return alike_write(writer, ops, n, places, ops[0].length);
+}
+
 /* APPENDs, which bursts are made of: up to one that does not fit, to another operation, or to the last place but one. */
 static uint32_t
 appends_write(struct rdmo_conn *conn, struct rdmo_writer *writer, const struct rdmo_op *ops,
@@ -378,25 +435,28 @@ appends_write(struct rdmo_conn *conn, struct rdmo_writer *writer, const struct r
 {
 	const uint32_t first = conn->next_seq & (conn->depth - 1);
 	const uint32_t left = (uint32_t)(places_end(conn) - conn->next_seq);
-	const struct rdmo_op *op, *end;
-	struct rdmo_writer w = *writer; /* in registers, as it is nobody else's */
-	struct rdmo_conn_place *place;
+	struct rdmo_conn_place *const places = &conn->places[first];
+	const struct rdmo_op *op;
+	uint32_t i = 0;
 
 	/* Those from the array's beginning on are the next run's. */
-	end = ops + RTE_MIN(n, RTE_MIN(left - (left > 0), conn->depth - first));
-	for (op = ops, place = &conn->places[first]; op < end; op++)
-		if ((kind_of(op) & ~KIND_FLAGS) == RDMO_OP_APPEND &&
-		    append_write(&w, op, op->flags, op->append.payload, op->length))
-			*place++ = (struct rdmo_conn_place){
-				.user_data = op->user_data,
-				.length = op->length,
-				.kind = kind_of(op) & (KIND_SILENT | RDMO_OP_APPEND),
-			};
-		else
+	n = RTE_MIN(n, RTE_MIN(left - (left > 0), conn->depth - first));
+	while (i < n) {
+		op = &ops[i];
+		if ((kind_of(op) & ~KIND_FLAGS) != RDMO_OP_APPEND ||
+		    !append_write(writer, op, op->flags, op->append.payload, op->length))
 			break;
-	*writer = w;
-	conn->next_seq += (uint32_t)(op - ops);
-	return (uint32_t)(op - ops);
+		places[i] = (struct rdmo_conn_place){
+			.user_data = op->user_data,
+			.length = op->length,
+			.kind = kind_of(op) & (KIND_SILENT | RDMO_OP_APPEND),
+		};
+		i += op->length == RTE_CACHE_LINE_MIN_SIZE
+			     ? lines_write_alike(writer, op, n - i, &places[i])
+			     : others_write_alike(writer, op, n - i, &places[i]);
+	}
+	conn->next_seq += i;
+	return i;
 }
 
 /* As many as fit into one message. */
@@ -538,7 +598,8 @@ answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 	const struct rdmo_answer answer = conn->answer;
 	const uint64_t seq = answer.seq + conn->answered;
 	const uint32_t first = seq & (conn->depth - 1);
-	const uint32_t length_mask = answer.status == RDMO_STATUS_OK ? UINT32_MAX : 0;
+	const rte_le64_t *const values =
+		answer.values != NULL ? answer.values + conn->answered : NULL;
 	const struct rdmo_conn_place *place = &conn->places[first];
 	uint32_t count;
 
@@ -557,10 +618,13 @@ answer_take(struct rdmo_conn *conn, struct rdmo_completion *done, uint32_t n)
 	for (count = 0; count < n && place->kind == answer.op_id; count++, place++)
 		done[count] = (struct rdmo_completion){
 			.user_data = place->user_data,
-			.value = rdmo_answer_value(&answer, conn->answered + count),
+			.value = values != NULL ? rte_le_to_cpu_64(values[count]) : answer.value,
 			.status = answer.status,
-			.length = place->length & length_mask,
+			.length = place->length,
 		};
+	/* A refusal is of one. */
+	if (answer.status != RDMO_STATUS_OK && count > 0)
+		done->length = 0;
 	for (uint32_t i = 0; i < count && answer.op_id == RDMO_OP_FLUSH; i++)
 		flush_tell(conn, &done[i]);
 	conn->first_seq += count;

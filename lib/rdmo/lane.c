@@ -15,16 +15,19 @@
 
 #define BURST 32
 
+/* Receives beyond those that are promised: so many may be free before they are posted again, in one request. */
+#define SPARE 8
+
 /* ---- Open and close ---- */
 
 static int
 memory_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd)
 {
 	const struct rdmo_lane_attr *attr = &lane->attr;
-	const size_t buffers = attr->receives + (size_t)lane->peer_count * RDMO_ANSWERS;
+	const size_t buffers = lane->receives + (size_t)lane->peer_count * RDMO_ANSWERS;
 
-	lane->inbox = calloc(attr->receives, sizeof(*lane->inbox));
-	lane->back = calloc(attr->receives, sizeof(*lane->back));
+	lane->inbox = calloc(lane->receives, sizeof(*lane->inbox));
+	lane->back = calloc(lane->receives, sizeof(*lane->back));
 	lane->peers = calloc(lane->peer_count, sizeof(*lane->peers));
 	lane->memory = rte_zmalloc("rdmo", buffers * attr->receive_bytes, 4096);
 	if (lane->inbox == NULL || lane->back == NULL || lane->peers == NULL ||
@@ -39,10 +42,10 @@ static int
 queues_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd)
 {
 	const struct rdmapmd_cq_init_attr cq = {
-		.cqe = lane->attr.receives + lane->peer_count * (RDMO_ANSWERS + RDMO_READS),
+		.cqe = lane->receives + lane->peer_count * (RDMO_ANSWERS + RDMO_READS),
 	};
 	struct rdmapmd_srq_init_attr srq = {
-		.attr = { .max_wr = lane->attr.receives, .max_sge = 1 },
+		.attr = { .max_wr = lane->receives, .max_sge = 1 },
 	};
 	int rc;
 
@@ -56,7 +59,7 @@ queues_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd)
 	return rc;
 }
 
-/* Post what is to be received into. */
+/* Post what is to be received into, if it is more than is to spare. */
 static void
 receives_post(struct rdmo_lane *lane)
 {
@@ -64,6 +67,8 @@ receives_post(struct rdmo_lane *lane)
 	struct rdmapmd_sge sge[BURST];
 	uint32_t n, i;
 
+	if (lane->back_count < SPARE)
+		return;
 	while (lane->back_count > 0) {
 		n = RTE_MIN(lane->back_count, (uint32_t)BURST);
 		for (i = 0; i < n; i++) {
@@ -96,6 +101,7 @@ rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_
 
 	*lane = (struct rdmo_lane){
 		.attr = *attr,
+		.receives = attr->receives + SPARE,
 		.peer_count = attr->receives / attr->credits,
 		.lanes = place->lanes,
 		.round.lane = place->index,
@@ -123,7 +129,7 @@ rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_
 		lane->peers[i].home = lane;
 		lane->peers[i].slot = i;
 	}
-	for (uint32_t i = 0; i < attr->receives; i++)
+	for (uint32_t i = 0; i < lane->receives; i++)
 		rdmo_lane_give_back(lane, i);
 	receives_post(lane);
 	return 0;

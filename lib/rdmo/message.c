@@ -6,8 +6,7 @@
 
 #include "message.h"
 
-#define HEADERS	       ((uint32_t)(sizeof(struct rdmo_frame) + sizeof(struct rdmo_hdr)))
-#define APPEND_HEADERS (HEADERS + (uint32_t)sizeof(struct rdmo_append_hdr))
+#define HEADERS ((uint32_t)(sizeof(struct rdmo_frame) + sizeof(struct rdmo_hdr)))
 
 /* ---- Write ---- */
 
@@ -180,9 +179,9 @@ answer_begin(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status, uin
 	return rsp;
 }
 
-/* So many more operations with values have the run's answer. */
+/* So many more operations have the run's answer, with values so far apart. */
 static bool
-run_extend(struct rdmo_writer *w, const uint64_t *values, uint32_t count)
+run_extend(struct rdmo_writer *w, uint64_t value, uint64_t step, uint32_t count)
 {
 	const uint32_t bytes = count * (uint32_t)sizeof(*w->values);
 	struct rdmo_rsp_hdr *rsp = w->run;
@@ -190,8 +189,8 @@ run_extend(struct rdmo_writer *w, const uint64_t *values, uint32_t count)
 
 	if (!rdmo_writer_has_room(w, bytes))
 		return false;
-	for (uint32_t i = 0; i < count; i++)
-		to[i] = rte_cpu_to_le_64(values[i]);
+	for (uint32_t i = 0; i < count; i++, value += step)
+		to[i] = rte_cpu_to_le_64(value);
 	w->values += count;
 	w->at += bytes;
 	rsp->length = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->length) + bytes);
@@ -207,7 +206,7 @@ run_join(struct rdmo_writer *w, uint64_t value)
 	struct rdmo_rsp_hdr *rsp = w->run;
 
 	if (rdmo_op_has_value(rte_le_to_cpu_16(rsp->op_id)))
-		return run_extend(w, &value, 1);
+		return run_extend(w, value, 0, 1);
 	rsp->count = rte_cpu_to_le_32(rte_le_to_cpu_32(rsp->count) + 1);
 	w->next_seq++;
 	return true;
@@ -234,14 +233,15 @@ rdmo_writer_answer(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status statu
 }
 
 bool
-rdmo_writer_appended(struct rdmo_writer *w, uint64_t seq, const uint64_t *values, uint32_t count)
+rdmo_writer_appended(struct rdmo_writer *w, uint64_t seq, uint64_t value, uint64_t step,
+		     uint32_t count)
 {
 	if (w->run != NULL && seq == w->next_seq &&
 	    w->run->op_id == rte_cpu_to_le_16(RDMO_OP_APPEND))
-		return run_extend(w, values, count);
-	if (!rdmo_writer_answer(w, RDMO_OP_APPEND, RDMO_STATUS_OK, seq, values[0]))
+		return run_extend(w, value, step, count);
+	if (!rdmo_writer_answer(w, RDMO_OP_APPEND, RDMO_STATUS_OK, seq, value))
 		return false;
-	return count == 1 || run_extend(w, values + 1, count - 1);
+	return count == 1 || run_extend(w, value + step, step, count - 1);
 }
 
 bool
@@ -324,20 +324,23 @@ frame_check(const uint8_t *at, uint64_t left, uint64_t *bytes)
 									      : RDMO_REASON_NONE;
 }
 
-/* What is compared at once. */
-typedef uint64_t words __attribute__((vector_size(16), aligned(1), may_alias));
-
-static_assert(APPEND_HEADERS == 3 * sizeof(words), "headers_are_alike()");
+#ifdef __SSE4_1__
+typedef long long ia32_words __attribute__((vector_size(16)));
+#endif
 
 /* Frame, header, and that of an APPEND. */
 static inline bool
 headers_are_alike(const uint8_t *a, const uint8_t *b)
 {
-	const words *const x = (const words *)(const void *)a;
-	const words *const y = (const words *)(const void *)b;
-	const words differs = (x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]);
+	const rdmo_words *const x = (const rdmo_words *)(const void *)a;
+	const rdmo_words *const y = (const rdmo_words *)(const void *)b;
+	const rdmo_words differs = (x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]);
 
+#ifdef __SSE4_1__
+	return __builtin_ia32_ptestz128((ia32_words)differs, (ia32_words)differs) != 0;
+#else
 	return (differs[0] | differs[1]) == 0;
+#endif
 }
 
 /* How many frames, the first one among them, are as good as the first one, which is: only their payloads differ. */
@@ -352,7 +355,7 @@ frames_alike(const uint8_t *first, uint64_t bytes, uint64_t left, uint32_t count
 	const uint8_t *at = first + bytes;
 	uint32_t n = 1;
 
-	if (bytes < APPEND_HEADERS)
+	if (bytes < RDMO_APPEND_HEADERS)
 		return 1;
 	while (at <= last && headers_are_alike(at, first) &&
 	       (!is_padded || padding_is_zero(at + HEADERS, length))) {

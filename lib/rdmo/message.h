@@ -102,6 +102,11 @@ bool rdmo_writer_scatter(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 			 const struct rdmo_scatter_iov *iovs, const void *const *data,
 			 uint32_t count);
 
+/* Bytes of an APPEND in front of its payload. */
+#define RDMO_APPEND_HEADERS                                               \
+	((uint32_t)(sizeof(struct rdmo_frame) + sizeof(struct rdmo_hdr) + \
+		    sizeof(struct rdmo_append_hdr)))
+
 /* A payload. Of a cache line, as many are, it takes fewer instructions than a call does. */
 static inline void
 rdmo_copy(void *to, const void *from, uint64_t bytes)
@@ -163,6 +168,58 @@ rdmo_writer_append(struct rdmo_writer *w, uint64_t id, uint32_t flags,
 	return true;
 }
 
+/* What is copied and compared at once. */
+typedef uint64_t rdmo_words __attribute__((vector_size(16), aligned(1), may_alias));
+
+static_assert(RDMO_APPEND_HEADERS == 3 * sizeof(rdmo_words), "struct rdmo_append_again");
+
+/* The APPEND that was written last, to be written once more with other payloads of as many bytes. By members, which have registers. */
+struct rdmo_append_again {
+	rdmo_words frame, hdr, append; /* all that is in front of a payload */
+	uint64_t bytes;		       /* of the whole frame */
+	const uint8_t *end;	       /* behind the last place where one can begin */
+};
+
+static inline struct rdmo_append_again
+rdmo_writer_again(const struct rdmo_writer *w, uint32_t payload_bytes)
+{
+	const uint64_t bytes =
+		rdmo_frame_bytes(sizeof(struct rdmo_append_hdr) + (uint64_t)payload_bytes);
+	const rdmo_words *const headers = (const void *)(w->at - bytes);
+
+	return (struct rdmo_append_again){
+		.frame = headers[0],
+		.hdr = headers[1],
+		.append = headers[2],
+		.bytes = bytes,
+		.end = w->end - bytes + 1,
+	};
+}
+
+/* At `at`, which is before again->end. */
+static __rte_always_inline void
+rdmo_append_again(const struct rdmo_append_again *again, uint8_t *at, const void *payload,
+		  const uint32_t payload_bytes)
+{
+	rdmo_words *const headers = (void *)at;
+
+	if (payload_bytes % 8 != 0)
+		memset(at + again->bytes - 8, 0, 8);
+	headers[0] = again->frame;
+	headers[1] = again->hdr;
+	headers[2] = again->append;
+	if (payload_bytes > 0)
+		memcpy(headers + 3, payload, payload_bytes);
+}
+
+/* So many more frames were written, up to there. */
+static inline void
+rdmo_writer_took(struct rdmo_writer *w, uint8_t *at, uint32_t count)
+{
+	w->at = at;
+	w->count += count;
+}
+
 /* Bytes of a message that a SCATTER takes. */
 uint64_t rdmo_scatter_bytes(uint32_t flags, const struct rdmo_scatter_iov *iovs, uint32_t count);
 
@@ -173,8 +230,8 @@ uint64_t rdmo_scatter_bytes(uint32_t flags, const struct rdmo_scatter_iov *iovs,
  */
 bool rdmo_writer_answer(struct rdmo_writer *w, uint32_t op_id, enum rdmo_status status,
 			uint64_t seq, uint64_t value);
-/* Add those to APPENDs in a row that went well, likewise. */
-bool rdmo_writer_appended(struct rdmo_writer *w, uint64_t seq, const uint64_t *values,
+/* Add those to APPENDs in a row that went well, likewise: `value` is the first one's, the others' are `step` apart. */
+bool rdmo_writer_appended(struct rdmo_writer *w, uint64_t seq, uint64_t value, uint64_t step,
 			  uint32_t count);
 /* Add the answer to a FLUSH that was executed. `failed`: the first failure since the last one, or RDMO_NONE with OK. */
 bool rdmo_writer_flushed(struct rdmo_writer *w, enum rdmo_status status, uint64_t seq,

@@ -75,6 +75,7 @@ rdmo_peer_begin(struct rdmo_peer *peer)
 	peer->waiting.first = peer->executed.first = peer->late.first = RDMO_LANE_NONE;
 	peer->elsewhere = RDMO_HERE;
 	peer->free_answers = (1 << RDMO_ANSWERS) - 1;
+	peer->untold = 0;
 	peer->next_seq = 1;
 }
 
@@ -99,7 +100,7 @@ peer_owes_credits(const struct rdmo_lane *lane, const struct rdmo_peer *peer)
 static uint8_t *
 answer_at(const struct rdmo_lane *lane, const struct rdmo_peer *peer, uint32_t answer)
 {
-	const size_t index = lane->attr.receives + (size_t)peer->slot * RDMO_ANSWERS + answer;
+	const size_t index = lane->receives + (size_t)peer->slot * RDMO_ANSWERS + answer;
 
 	return lane->memory + index * lane->attr.receive_bytes;
 }
@@ -119,26 +120,32 @@ answer_begin(struct rdmo_lane *lane, struct rdmo_peer *peer)
 			  RDMO_MSG_ANSWERS, peer->session, 0);
 }
 
-/* The buffer that was written to. False: the queue pair takes no more. */
+/*
+ * The buffer that was written to. False: the queue pair takes no more. Of those under way each second one has a completion, which is the
+ * one's before it as well: there is always one to come when no buffer is free.
+ */
 static bool
 answer_post(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t bytes)
 {
+	const uint32_t buffer = UINT32_C(1) << peer->answer;
+	const bool is_told = peer->untold != 0 || peer->state != RDMO_PEER_OPEN;
 	const struct rdmapmd_sge sge = {
 		.addr = (uintptr_t)answer_at(lane, peer, peer->answer),
 		.length = bytes,
 		.lkey = lane->mr->lkey,
 	};
 	const struct rdmapmd_send_wr wr = {
-		.wr_id = rdmo_send_number(peer->slot, peer->answer),
+		.wr_id = rdmo_send_number(peer->slot, peer->untold | buffer),
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = RDMAPMD_WR_SEND,
-		.send_flags = RDMAPMD_SEND_SIGNALED,
+		.send_flags = is_told ? RDMAPMD_SEND_SIGNALED : 0,
 	};
 
 	if (rdmapmd_post_send(peer->qp, &wr, 1) != 1)
 		return false;
-	peer->free_answers &= ~(UINT32_C(1) << peer->answer);
+	peer->untold = is_told ? 0 : buffer;
+	peer->free_answers &= ~buffer;
 	__atomic_store_n(&peer->sent, peer->sent + 1, __ATOMIC_RELAXED);
 	rdmo_count(&lane->stats.answers, 1);
 	return true;
@@ -269,12 +276,12 @@ rdmo_peer_received(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t rece
 }
 
 void
-rdmo_peer_sent(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t answer)
+rdmo_peer_sent(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t answers)
 {
-	peer->free_answers |= UINT32_C(1) << answer;
+	peer->free_answers |= answers;
 	if (peer->is_away)
 		return;
-	if (peer->state == RDMO_PEER_CLOSING && answer == peer->answer)
+	if (peer->state == RDMO_PEER_CLOSING && (answers >> peer->answer & 1) != 0)
 		rdmo_peer_lost(lane, peer);
 	else if (peer->waiting.first != RDMO_LANE_NONE || peer_owes_credits(lane, peer))
 		peer_activate(peer);
@@ -378,7 +385,7 @@ result_answer(const struct rdmo_round *round, const struct rdmo_result *result)
 		return;
 	rdmo_writer_answer(writer, result->op_id, result->status, result->seq, result->value);
 	if (result->count > 1 && result->status == RDMO_STATUS_OK)
-		rdmo_writer_appended(writer, result->seq + 1, &round->values[result->first],
+		rdmo_writer_appended(writer, result->seq + 1, result->second, result->step,
 				     result->count - 1);
 	else
 		for (uint32_t i = 1; i < result->count; i++)

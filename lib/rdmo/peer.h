@@ -108,6 +108,7 @@ struct rdmo_peer {
 	/* Answers: messages sent, and that may be. */
 	uint32_t sent, may_send;
 	uint32_t free_answers; /* buffers, by bit */
+	uint32_t untold;       /* of those under way: whose end the next one's tells */
 	uint32_t answer;       /* the buffer that is written to */
 };
 /* A message that waits in its receive. */
@@ -140,7 +141,8 @@ struct rdmo_lane {
 	struct rdmapmd_srq *srq;
 	struct rdmapmd_td *td;
 	struct rdmapmd_mr *mr;
-	uint8_t *memory; /* receives, then answers of each peer */
+	uint8_t *memory;   /* receives, then answers of each peer */
+	uint32_t receives; /* those that are promised, and some to spare */
 	struct rdmo_inbox *inbox;
 	uint32_t *back; /* receives to be posted again */
 	uint32_t back_count;
@@ -184,8 +186,8 @@ void rdmo_peer_begin(struct rdmo_peer *peer);
 void rdmo_peer_received(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t receive,
 			uint32_t bytes);
 
-/* An answer has gone: its buffer is free. */
-void rdmo_peer_sent(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t answer);
+/* Answers have gone: their buffers, by bit, are free. */
+void rdmo_peer_sent(struct rdmo_lane *lane, struct rdmo_peer *peer, uint32_t answers);
 
 /* The connection has broken: nothing is done for it any more, and who made it is told. */
 void rdmo_peer_lost(struct rdmo_lane *lane, struct rdmo_peer *peer);
@@ -205,7 +207,7 @@ void rdmo_peer_drop(struct rdmo_lane *lane, struct rdmo_peer *peer);
 uint32_t rdmo_peers_run(struct rdmo_lane *lane);
 
 /*
- * Send the answers that are written. What they promise are receives: all that were given back have been posted before.
+ * Send the answers that are written. What they promise are receives that have been posted before.
  */
 void rdmo_peers_answer(struct rdmo_lane *lane);
 
@@ -235,15 +237,15 @@ void rdmo_lane_round_end(struct rdmo_lane *lane, struct rdmo_round *round);
 /* Its answers are written: its messages' receives are free, and it is among those that rdmo_peers_answer() is for. */
 void rdmo_peer_ran(struct rdmo_lane *lane, struct rdmo_peer *peer);
 
-/* ---- Numbers of send requests: a connection, and its buffer or none ---- */
+/* ---- Numbers of send requests: a connection, and the buffers that are free then, or none ---- */
 
 #define RDMO_SEND  (UINT64_C(1) << 63)
 #define RDMO_FETCH (UINT64_C(1) << 62)
 
 static inline uint64_t
-rdmo_send_number(uint32_t slot, uint32_t answer)
+rdmo_send_number(uint32_t slot, uint32_t answers)
 {
-	return RDMO_SEND | (uint64_t)slot << 8 | answer;
+	return RDMO_SEND | (uint64_t)slot << 8 | answers;
 }
 
 static inline uint64_t

@@ -79,7 +79,7 @@ struct rdmo_worker_attr {
 	const char *address;
 	uint32_t lcores; /**< lcores that poll it, each with connections of its own [1]: 1 .. 64 */
 	uint32_t
-		receives; /**< messages that each lcore has room for, of all its connections [512]: credits .. 32,768 */
+		receives; /**< messages that each lcore has room for, of all its connections [512]: credits .. 32,752 */
 	uint32_t credits; /**< messages that each connection may have under way [16]: 4 .. 256 */
 	uint32_t
 		receive_bytes; /**< the longest message [4096]: RDMO_RECEIVE_MIN_BYTES .. 65,536, a multiple of 8 */

@@ -102,25 +102,22 @@ payloads_copy(uint64_t to, const uint8_t *payload, const uint64_t bytes, uint64_
 
 uint32_t
 rdmo_region_append_alike(struct rdmo_region *region, const uint8_t *payload, uint64_t bytes,
-			 uint64_t stride, uint32_t n, uint64_t *addresses)
+			 uint64_t stride, uint32_t n, uint64_t *address)
 {
 	const uint64_t first = region->queue.tail.reserved;
 	/* It is not stopped, and between both ends: that one was reserved by it. */
 	const uint64_t left = region->queue.end - first;
-	uint64_t *restrict at = addresses;
-	uint64_t address = first;
 	uint32_t count = n;
 
 	/* Seldom: the queue's end. */
 	while (count * bytes > left)
 		count--;
-	for (uint32_t i = 0; i < count; i++, address += bytes)
-		at[i] = address;
 	if (bytes == RTE_CACHE_LINE_MIN_SIZE)
 		payloads_copy(first, payload, RTE_CACHE_LINE_MIN_SIZE, stride, count);
 	else
 		payloads_copy(first, payload, bytes, stride, count);
-	region->queue.tail.reserved = address;
+	region->queue.tail.reserved = first + count * bytes;
+	*address = first;
 	return count;
 }
 
@@ -149,18 +146,14 @@ rdmo_region_share_place(const struct rdmo_region *region, uint64_t word, uint64_
 
 enum rdmo_status
 rdmo_region_share(const struct rdmo_region *region, uint64_t word, const uint8_t *payload,
-		  uint64_t bytes, uint64_t stride, uint32_t *n, uint64_t *addresses)
+		  uint64_t bytes, uint64_t stride, uint32_t *n, uint64_t *address)
 {
-	uint64_t address;
-	const enum rdmo_status status = rdmo_region_share_place(region, word, bytes, n, &address);
+	const enum rdmo_status status = rdmo_region_share_place(region, word, bytes, n, address);
 
 	if (status != RDMO_STATUS_OK)
 		return status;
-	for (uint32_t i = 0; i < *n; i++, address += bytes, payload += stride) {
-		addresses[i] = address;
-		if (bytes > 0)
-			memcpy((void *)(uintptr_t)address, payload, bytes);
-	}
+	for (uint32_t i = 0; i < *n && bytes > 0; i++, payload += stride)
+		memcpy((void *)(uintptr_t)(*address + i * bytes), payload, bytes);
 	return RDMO_STATUS_OK;
 }
 
@@ -332,15 +325,13 @@ records_write(const struct rdmo_log_place *log, struct rdmo_origin origin, uint6
 uint32_t
 rdmo_region_append_log_alike(struct rdmo_region *region, const struct rdmo_origin *origin,
 			     const uint8_t *payload, uint64_t bytes, uint64_t stride, uint32_t n,
-			     uint64_t *positions)
+			     uint64_t *position)
 {
 	struct rdmo_ring *ring = &region->log.ring;
 	const uint64_t first = ring->tail.reserved, each = rdmo_record_bytes(bytes);
 	const uint64_t to_end = ring->capacity - (first & (ring->capacity - 1));
 	const uint64_t room = RTE_MIN(ring->capacity - (first - ring->head), RDMO_NONE - first);
 	const uint64_t left = RTE_MIN(to_end, room);
-	uint64_t *restrict at = positions;
-	uint64_t position = first;
 	uint32_t count = n;
 
 	/* Seldom: the ring's end, or its reader's. */
@@ -348,14 +339,13 @@ rdmo_region_append_log_alike(struct rdmo_region *region, const struct rdmo_origi
 		count--;
 	if (count == 0)
 		return 0;
-	for (uint32_t i = 0; i < count; i++, position += each)
-		at[i] = position;
 	if (bytes == RTE_CACHE_LINE_MIN_SIZE)
 		records_write(&region->log, *origin, first, payload, RTE_CACHE_LINE_MIN_SIZE,
 			      stride, count);
 	else
 		records_write(&region->log, *origin, first, payload, bytes, stride, count);
-	ring->tail.reserved = position;
+	ring->tail.reserved = first + count * each;
+	*position = first;
 	return count;
 }
 

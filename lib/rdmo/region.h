@@ -106,13 +106,13 @@ enum rdmo_status rdmo_region_reserve(struct rdmo_region *region, uint64_t word, 
 /*
  * More payloads of as many bytes behind the one that was appended last, as far as there is room.
  *
- * @param payload   that one's; the others' are `stride` bytes behind each other
- * @param n         how many at most
- * @param addresses set: of the first byte of each
+ * @param payload that one's; the others' are `stride` bytes behind each other
+ * @param n       how many at most
+ * @param address set: of the first one; the others are behind each other
  * @return how many
  */
 uint32_t rdmo_region_append_alike(struct rdmo_region *region, const uint8_t *payload,
-				  uint64_t bytes, uint64_t stride, uint32_t n, uint64_t *addresses);
+				  uint64_t bytes, uint64_t stride, uint32_t n, uint64_t *address);
 
 /* Others will move its tail as well. */
 void rdmo_region_begin_shared(struct rdmo_region *region);
@@ -120,14 +120,14 @@ void rdmo_region_begin_shared(struct rdmo_region *region);
 /*
  * Payloads of as many bytes each, as far as there is room, at a tail that others move as well, at `word`. Threads: any.
  *
- * @param payload   the first one; the others are `stride` bytes behind each other
- * @param n         set to how many: as given at most, 1 and more if it is OK
- * @param addresses set, if it is OK: of the first byte of each
+ * @param payload the first one; the others are `stride` bytes behind each other
+ * @param n       set to how many: as given at most, 1 and more if it is OK
+ * @param address set, if it is OK: of the first one; the others are behind each other
  * @return as rdmo_region_append()
  */
 enum rdmo_status rdmo_region_share(const struct rdmo_region *region, uint64_t word,
 				   const uint8_t *payload, uint64_t bytes, uint64_t stride,
-				   uint32_t *n, uint64_t *addresses);
+				   uint32_t *n, uint64_t *address);
 
 /* Likewise, of one payload that comes from elsewhere: nothing is copied. */
 enum rdmo_status rdmo_region_share_place(const struct rdmo_region *region, uint64_t word,
@@ -185,15 +185,15 @@ bool rdmo_region_must_look_at_head(const struct rdmo_region *region);
  * Records of more payloads of as many bytes behind the one that was appended last, of the operations behind its own: as far as the ring goes and
  * its reader is known to have released.
  *
- * @param origin    that one's
- * @param payload   that one's; the others' are `stride` bytes behind each other
- * @param n         how many at most
- * @param positions set: of each
+ * @param origin   that one's
+ * @param payload  that one's; the others' are `stride` bytes behind each other
+ * @param n        how many at most
+ * @param position set: of the first one; the others are behind each other
  * @return how many
  */
 uint32_t rdmo_region_append_log_alike(struct rdmo_region *region, const struct rdmo_origin *origin,
 				      const uint8_t *payload, uint64_t bytes, uint64_t stride,
-				      uint32_t n, uint64_t *positions);
+				      uint32_t n, uint64_t *position);
 
 /* A record of a log was not published, and will not be. */
 void rdmo_region_undo_log(struct rdmo_region *region, const struct rdmo_origin *origin);

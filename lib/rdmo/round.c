@@ -73,15 +73,33 @@ rdmo_round_execute(struct rdmo_round *round, const struct rdmo_map *regions, str
 /* Those behind it, at a tail that others move, too: one run. What does not fit is asked for, and refused, one by one. */
 static uint32_t
 share_alike(const struct rdmo_region *queue, const struct rdmo_request *request, uint32_t n,
-	    uint64_t *addresses)
+	    uint64_t *address)
 {
 	const uint64_t stride = rdmo_requests_stride(request);
 
 	if (n > 0 && rdmo_region_share(queue, rte_le_to_cpu_64(request->append->ptr_addr),
 				       request->payload + stride, request->bytes, stride, &n,
-				       addresses) != RDMO_STATUS_OK)
+				       address) != RDMO_STATUS_OK)
 		n = 0;
 	return n;
+}
+
+/* Up to `n` like the result's, which went well, behind it. Returns how many. */
+static uint32_t
+appends_alike(struct rdmo_result *result, const struct rdmo_request *request, uint32_t n)
+{
+	struct rdmo_region *const queue = result->queue;
+	const struct rdmo_origin origin = { result->flow->producer, result->seq };
+	const uint64_t stride = rdmo_requests_stride(request);
+
+	result->step = queue->is_log ? rdmo_record_bytes(request->bytes) : request->bytes;
+	if (queue->is_shared)
+		return share_alike(queue, request, n, &result->second);
+	if (queue->is_log)
+		return rdmo_region_append_log_alike(queue, &origin, request->payload,
+						    request->bytes, stride, n, &result->second);
+	return rdmo_region_append_alike(queue, request->payload, request->bytes, stride, n,
+					&result->second);
 }
 
 void
@@ -89,7 +107,6 @@ rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
 		 struct rdmo_reader *reader, uint32_t n)
 {
 	struct rdmo_result *result = &round->results[round->result_count - 1];
-	const struct rdmo_origin origin = { result->flow->producer, result->seq };
 	uint32_t taken;
 
 	/*
@@ -99,19 +116,8 @@ rdmo_round_go_on(struct rdmo_round *round, const struct rdmo_request *request,
 	if (result->queue == NULL || result->queue->remote != NULL ||
 	    (request->flags & (RDMO_FLAG_FENCE | RDMO_FLAG_PULL)) != 0)
 		return;
-	taken = RTE_MIN(n, reader->alike);
-	if (result->queue->is_shared)
-		taken = share_alike(result->queue, request, taken, &round->values[round->count]);
-	else if (result->queue->is_log)
-		taken = rdmo_region_append_log_alike(result->queue, &origin, request->payload,
-						     request->bytes, rdmo_requests_stride(request),
-						     taken, &round->values[round->count]);
-	else
-		taken = rdmo_region_append_alike(result->queue, request->payload, request->bytes,
-						 rdmo_requests_stride(request), taken,
-						 &round->values[round->count]);
+	taken = appends_alike(result, request, RTE_MIN(n, reader->alike));
 	rdmo_requests_pass(reader, request, taken);
-	result->first = round->count;
 	result->count += taken;
 	round->count += taken;
 }

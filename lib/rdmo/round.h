@@ -47,8 +47,8 @@ struct rdmo_result {
 	uint64_t seq;
 	/* Operations in a row that have come to the same: of more than one each was an APPEND, by the same keys to the same queue. */
 	uint32_t count;
-	uint32_t first;		    /* where in the round's values those of the others are */
 	uint64_t value;		    /* the first one's answer's */
+	uint64_t second, step;	    /* the second one's; those of the others are so far apart */
 	uint64_t flush_id;	    /* FLUSH */
 	uint64_t key;		    /* of the region, for FLUSH; 0: none */
 	struct rdmo_region *queue;  /* whose tail it has moved */
@@ -142,7 +142,6 @@ struct rdmo_round {
 	uint32_t bell_count;
 	bool has_notified; /* a region's count has grown: for the caller to tell */
 	struct rdmo_result results[RDMO_ROUND];
-	uint64_t values[RDMO_ROUND]; /* by operation */
 	struct rdmo_region *queues[RDMO_ROUND];
 	int bells
 		[RDMO_ROUND]; /* eventfds of logs that have grown, whose readers sleep: for the caller to wake */

@@ -15,7 +15,7 @@
 
 #define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
 
-#define RECEIVES_MAX 32768
+#define RECEIVES_MAX 32752
 #define REGIONS_MAX  65536
 #define REMOTES_MAX  1024
 #define WAIT_MAX_US  10000000

@@ -71,6 +71,44 @@ test_a_burst_is_one_message_and_one_answer(void **state)
 	assert_memory_equal(world.queue, payloads, sizeof(payloads));
 }
 
+/* Runs of some that are alike but for their payloads, then of others; one in eight is refused. */
+static void
+test_bursts_of_runs_are_what_they_are_one_by_one(void **state)
+{
+	static uint8_t payloads[BURST][96];
+	struct rdmo_completion done[BURST];
+	struct rdmo_op ops[BURST];
+	uint64_t random = 7, at = 0;
+
+	(void)state;
+	for (uint32_t burst = 0; burst < 40; burst++) {
+		for (uint32_t i = 0, run = 0, kind = 0; i < BURST; i++, run--) {
+			if (run == 0) {
+				run = 1 + (uint32_t)(e2e_random(&random) % 6);
+				kind = (uint32_t)(e2e_random(&random) % 96);
+			}
+			memset(payloads[i], (int)(burst + 3 * i), sizeof(payloads[i]));
+			ops[i] = rdmo_append_of(burst * BURST + i, payloads[i],
+						kind < 32 ? 64 : kind);
+			if (kind % 8 == 0)
+				ops[i].append.data_key = world.area_key;
+		}
+		rdmo_post_all(world.conn, ops, BURST);
+		rdmo_wait(world.conn, done, BURST);
+		for (uint32_t i = 0; i < BURST; i++) {
+			const bool ok = ops[i].append.data_key == world.data_key;
+
+			assert_int_equal(done[i].user_data, ops[i].user_data);
+			assert_int_equal(done[i].status, ok ? RDMO_STATUS_OK : RDMO_STATUS_RIGHTS);
+			assert_int_equal(done[i].length, ok ? ops[i].length : 0);
+			assert_int_equal(done[i].value, ok ? queue_at(at) : 0);
+			assert_memory_equal(world.queue + at, payloads[i], done[i].length);
+			at += done[i].length;
+		}
+	}
+	assert_int_equal(rdmo_tail_of(), at);
+}
+
 /* Many more than may be under way, of any length: none is lost, doubled or out of order, to the queue's last byte. */
 static void
 test_a_queue_is_filled_by_two_connections(void **state)
@@ -728,6 +766,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_an_append_tells_where_its_payload_lies),
 		TEST(test_a_burst_is_one_message_and_one_answer),
+		TEST(test_bursts_of_runs_are_what_they_are_one_by_one),
 		TEST(test_a_queue_is_filled_by_two_connections),
 		TEST(test_a_scatter_writes_its_pieces),
 		TEST(test_numbers_are_changed_in_place),

@@ -516,6 +516,47 @@ test_at_most_16_pieces_are_pulled(void **state)
 /* ---- Room ---- */
 
 /* Each operation at each room that it does not fit into: nothing is written, and what was there stands. */
+/* As many as three times the same APPEND takes, of any length: to the last bit what one by one is. */
+static void
+test_an_append_written_again_is_another_one(void **state)
+{
+	static const struct rdmo_append_hdr hdr = { .ptr_addr = RTE_LE64(8),
+						    .ptr_rkey = RTE_LE64(1),
+						    .data_rkey = RTE_LE64(2) };
+	_Alignas(8) uint8_t once[BYTES_MAX], again[BYTES_MAX], payloads[3 * 100];
+	struct rdmo_append_again more;
+	struct rdmo_writer a, b;
+	uint8_t *at;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(payloads); i++)
+		payloads[i] = (uint8_t)(i + 1);
+	for (uint32_t bytes = 0; bytes <= 100; bytes++) {
+		const uint32_t room =
+			sizeof(struct rdmo_msg) + 3 * rdmo_frame_bytes(sizeof(hdr) + bytes);
+
+		memset(once, 0xee, sizeof(once));
+		memset(again, 0xee, sizeof(again));
+		rdmo_writer_begin(&a, once, room + 8, RDMO_MSG_REQUESTS, SESSION, 5);
+		rdmo_writer_begin(&b, again, room + 8, RDMO_MSG_REQUESTS, SESSION, 5);
+		for (uint32_t i = 0; i < 3; i++)
+			assert_true(rdmo_writer_append(&a, 7, RDMO_FLAG_NOTIFY, &hdr,
+						       payloads + i * bytes, bytes));
+		assert_true(rdmo_writer_append(&b, 7, RDMO_FLAG_NOTIFY, &hdr, payloads, bytes));
+		more = rdmo_writer_again(&b, bytes);
+		at = b.at;
+		for (uint32_t i = 1; i < 3; i++, at += more.bytes) {
+			assert_true(at < more.end);
+			rdmo_append_again(&more, at, payloads + i * bytes, bytes);
+		}
+		assert_false(at < more.end);
+		rdmo_writer_took(&b, at, 2);
+		assert_int_equal(rdmo_writer_end(&a, 0), room);
+		assert_int_equal(rdmo_writer_end(&b, 0), room);
+		assert_memory_equal(once, again, sizeof(once));
+	}
+}
+
 static void
 test_what_does_not_fit_changes_nothing(void **state)
 {
@@ -684,6 +725,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_a_wrong_operation_is_refused_alone),
 	cmocka_unit_test(test_short_operations_are_refused),
 	cmocka_unit_test(test_at_most_16_pieces_are_pulled),
+	cmocka_unit_test(test_an_append_written_again_is_another_one),
 	cmocka_unit_test(test_what_does_not_fit_changes_nothing),
 	cmocka_unit_test(test_a_payload_of_4_gib_does_not_fit),
 	cmocka_unit_test(test_a_message_counts_to_65535),
