@@ -335,6 +335,17 @@ peer_has_room(const struct rdmo_peer *peer, const struct rdmo_round *round, uint
 	       (round->count == first && peer->writer.count == 0);
 }
 
+/* What an operation takes of a turn beside itself, however many bytes they have. */
+static uint32_t
+request_pieces(const struct rdmo_request *request)
+{
+	const bool has_pieces =
+		request->op_id == RDMO_OP_SCATTER || request->op_id == RDMO_OP_GATHER;
+
+	/* What is refused may have claimed any number. */
+	return has_pieces && request->status == RDMO_STATUS_OK ? (uint32_t)request->count : 0;
+}
+
 void
 rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct rdmo_map *regions)
 {
@@ -342,13 +353,15 @@ rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct
 		(peer->answer_bytes - (uint32_t)sizeof(struct rdmo_msg)) / ANSWER_BYTES;
 	const uint32_t first = round->count;
 	const uint32_t end = RTE_MIN(first + room, (uint32_t)RDMO_ROUND);
+	uint32_t pieces = 0;
 
 	peer->elsewhere = RDMO_HERE;
 	peer->is_next = false;
 	if (peer->waits_until != 0)
 		peer->flow.may_wait = rte_get_timer_cycles() < peer->waits_until;
-	while (round->count < end && peer->flow.wrong_keys < RDMO_WRONG_KEYS && peer_next(peer) &&
-	       rdmo_round_takes(round, &peer->request) && peer_has_room(peer, round, first)) {
+	while (round->count + pieces < end && peer->flow.wrong_keys < RDMO_WRONG_KEYS &&
+	       peer_next(peer) && rdmo_round_takes(round, &peer->request) &&
+	       peer_has_room(peer, round, first)) {
 		if (!rdmo_round_execute(round, regions, &peer->flow, &peer->request)) {
 			peer->elsewhere = round->elsewhere;
 			peer->is_next = peer->elsewhere == RDMO_LATER && round->count == first;
@@ -361,6 +374,7 @@ rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct
 		rdmo_round_go_on(round, &peer->request,
 				 &peer->home->inbox[peer->waiting.first].reader,
 				 end - round->count);
+		pieces += request_pieces(&peer->request);
 		peer_executed(peer);
 	}
 	/* It has something that does not go together with what is in the round. */

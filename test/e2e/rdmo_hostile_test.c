@@ -416,6 +416,87 @@ test_keys_are_not_guessed(void **state)
 	assert_int_equal(world.queue[rdmo_tail_of()], 0xa5);
 }
 
+/* ---- Turns ---- */
+
+#define TURNS  200u
+#define PIECES 64u
+
+/* As many as it may have under way. */
+static uint64_t
+post_on(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n)
+{
+	uint64_t all = 0;
+	uint32_t some;
+
+	do {
+		some = rdmo_post(conn, ops, n);
+		all += some;
+	} while (some > 0);
+	return all;
+}
+
+/* So many polls, each of a worker with all messages that may be there, by one thread. How many operations each connection got done. */
+static void
+turns_run(struct rdmo_conn *other, const struct rdmo_op *ops, uint32_t n, uint64_t got[2])
+{
+	struct rdmo_conn *const conns[2] = { world.conn, other };
+	struct rdmo_op appends[32];
+	struct rdmo_completion done[256];
+	uint64_t posted[2] = { 0, 0 };
+
+	for (uint32_t i = 0; i < RTE_DIM(appends); i++)
+		appends[i] = rdmo_append_of(i, "1", 1);
+	got[0] = got[1] = 0;
+	rdmo_pollers_stop();
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		posted[0] += post_on(world.conn, appends, RTE_DIM(appends));
+		posted[1] += other != NULL ? post_on(other, ops, n) : 0;
+		usleep(300);
+		rdmo_worker_poll(world.worker, 0);
+		for (uint32_t c = 0; c < 2 && conns[c] != NULL; c++)
+			got[c] += rdmo_poll(conns[c], done, RTE_DIM(done));
+	}
+	rdmo_pollers_start();
+	for (uint32_t c = 0; c < 2 && conns[c] != NULL; c++)
+		for (uint64_t i = got[c]; i < posted[c]; i++)
+			rdmo_wait(conns[c], done, 1);
+}
+
+/*
+ * Each message of the other one has work for many; its turn is over as soon as if it had as many operations. Turns are counted, not time;
+ * in one of twenty the device may not have brought the neighbour's messages.
+ */
+static void
+test_a_neighbour_keeps_half_of_its_rate(void **state)
+{
+	struct rdmo_scatter_iov iovs[PIECES];
+	const void *data[PIECES];
+	struct rdmo_op bombs[8], fences[32];
+	struct rdmo_conn *other = rdmo_conn_to(world.secret);
+	uint64_t alone[2], beside[2];
+
+	(void)state;
+	for (uint32_t i = 0; i < PIECES; i++) {
+		iovs[i] = rdmo_piece_of(world.area + 8 * i, world.area_key, 8);
+		data[i] = "12345678";
+	}
+	for (uint32_t i = 0; i < RTE_DIM(bombs); i++)
+		bombs[i] = rdmo_scatter_of(i, iovs, data, PIECES);
+	for (uint32_t i = 0; i < RTE_DIM(fences); i++) {
+		fences[i] = rdmo_flush_of(i, 0);
+		fences[i].flags = RDMO_FLAG_FENCE;
+	}
+	turns_run(NULL, NULL, 0, alone);
+	turns_run(other, bombs, RTE_DIM(bombs), beside);
+	assert_true(2 * beside[0] >= alone[0] - alone[0] / 20);
+	assert_in_range(beside[1], TURNS / 4, TURNS);
+	turns_run(other, fences, RTE_DIM(fences), beside);
+	assert_true(2 * beside[0] >= alone[0] - alone[0] / 20);
+	assert_true(beside[1] > 0);
+	rdmo_disconnect(other);
+	neighbour_goes_on();
+}
+
 /* Its answer is sent a few times, and then it is closed: nothing behind it waits for ever. */
 static void
 test_an_initiator_without_receives_is_closed(void **state)
@@ -486,6 +567,7 @@ main(int argc, char **argv)
 		TEST(test_a_remote_target_whose_memory_is_not_there),
 		TEST(test_half_open_streams_are_closed),
 		TEST(test_keys_are_not_guessed),
+		TEST(test_a_neighbour_keeps_half_of_its_rate),
 		TEST(test_an_initiator_without_receives_is_closed),
 		TEST(test_a_secret_is_one_receive_queues),
 		TEST(test_an_answer_that_comes_too_late),
