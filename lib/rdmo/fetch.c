@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include <rdmapmd.h>
 
 #include "fetch.h"
+#include "log.h"
 #include "peer.h"
 
-void
-rdmo_fetch_post(struct rdmo_lane *home, struct rdmo_peer *peer)
+static void
+reads_post(struct rdmo_lane *home, struct rdmo_peer *peer)
 {
 	struct rdmo_fetching *fetching = peer->fetching;
 	struct rdmapmd_send_wr wr[RDMO_READS];
@@ -54,5 +56,52 @@ rdmo_fetch_completed(struct rdmo_lane *home, struct rdmo_peer *peer, bool is_don
 	fetching->under_way--;
 	fetching->has_failed |= !is_done;
 	if (!fetching->has_failed && fetching->posted < fetching->count)
-		rdmo_fetch_post(home, peer);
+		reads_post(home, peer);
+}
+
+void
+rdmo_fetch_allow(struct rdmo_peer *peer, const struct rdmo_fetch *all, uint32_t count)
+{
+	const uint64_t hz = rte_get_timer_hz();
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += all[i].bytes;
+	/* Whatever they are, it does not wrap. */
+	peer->fetch_left = RDMO_FETCH_S * hz + ((bytes >> 10) * hz >> 14);
+}
+
+void
+rdmo_fetch_begin(struct rdmo_lane *home, struct rdmo_peer *peer)
+{
+	peer->fetch_until = rte_get_timer_cycles() + peer->fetch_left;
+	TAILQ_INSERT_TAIL(&home->fetching, peer, next_fetching);
+	reads_post(home, peer);
+}
+
+void
+rdmo_fetch_end(struct rdmo_lane *home, struct rdmo_peer *peer)
+{
+	const uint64_t now = rte_get_timer_cycles();
+
+	peer->fetch_left = peer->fetch_until > now ? peer->fetch_until - now : 0;
+	TAILQ_REMOVE(&home->fetching, peer, next_fetching);
+}
+
+void
+rdmo_fetches_look(struct rdmo_lane *home)
+{
+	struct rdmo_peer *peer;
+	uint64_t now;
+
+	if (TAILQ_EMPTY(&home->fetching))
+		return;
+	now = rte_get_timer_cycles();
+	TAILQ_FOREACH(peer, &home->fetching, next_fetching) {
+		if (peer->fetch_until >= now || peer->state == RDMO_PEER_ENDED)
+			continue;
+		RDMO_LOG(NOTICE, "connection %#lx is lost: its payload was not fetched in time",
+			 (unsigned long)peer->session);
+		rdmo_peer_lost(home, peer);
+	}
 }

@@ -2,7 +2,8 @@
 
 /*
  * Bytes that are still the initiator's: READ by its connection's own queue pair, some at a time. If one READ fails, the queue pair is
- * broken, and the connection is lost.
+ * broken, and the connection is lost. So it is if they take too long: an initiator's device may answer each request in time, and none
+ * soon, and others wait for the memory that the bytes go to.
  *
  * Threads: the lcore of the connection's home.
  */
@@ -18,6 +19,9 @@ struct rdmo_peer;
 
 /* READs of one connection that are under way at once, at most. */
 #define RDMO_READS 8
+
+/* Seconds that a fetch may take, beside those for its bytes. */
+#define RDMO_FETCH_S 5
 
 struct rdmo_fetching {
 	const struct rdmo_fetch *all;
@@ -35,10 +39,22 @@ rdmo_fetching_is_over(const struct rdmo_fetching *fetching)
 	       (fetching->has_failed || fetching->posted == fetching->count);
 }
 
-/* Post as many READs of `peer->fetching` as may be under way. It may be over at once, if the queue pair takes nothing. */
-void rdmo_fetch_post(struct rdmo_lane *home, struct rdmo_peer *peer);
+/* It is going to fetch all of these: RDMO_FETCH_S, and a second more for each 16 MiB of them. Threads: of who asks for them. */
+void rdmo_fetch_allow(struct rdmo_peer *peer, const struct rdmo_fetch *all, uint32_t count);
+
+/*
+ * Begin with `peer->fetching`: as many READs as may be under way are posted. It may be over at once, if the queue pair takes nothing. Its
+ * time passes until rdmo_fetch_end().
+ */
+void rdmo_fetch_begin(struct rdmo_lane *home, struct rdmo_peer *peer);
 
 /* One of its READs has completed; the next ones are posted. */
 void rdmo_fetch_completed(struct rdmo_lane *home, struct rdmo_peer *peer, bool is_done);
+
+/* It is over. */
+void rdmo_fetch_end(struct rdmo_lane *home, struct rdmo_peer *peer);
+
+/* Connections whose time has passed are lost. */
+void rdmo_fetches_look(struct rdmo_lane *home);
 
 #endif

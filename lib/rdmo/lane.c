@@ -112,6 +112,7 @@ rdmo_lane_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, const struct rdmo_
 	TAILQ_INIT(&lane->ran);
 	TAILQ_INIT(&lane->pulling);
 	TAILQ_INIT(&lane->travelling);
+	TAILQ_INIT(&lane->fetching);
 	TAILQ_INIT(&lane->remotes);
 	if (place->count > 1)
 		rc = rdmo_mail_open(&lane->mail, place->count * lane->peer_count);
@@ -320,6 +321,7 @@ rdmo_lane_poll(struct rdmo_lane *lane)
 
 	if (lane->mail != NULL)
 		rdmo_peers_arrive(lane);
+	rdmo_fetches_look(lane);
 	rdmo_remotes_collect(lane);
 	asked_run(lane);
 	completions_poll(lane);

@@ -88,9 +88,12 @@ struct rdmo_peer {
 		waits_until; /* cycles of the timer: as long as `request` waits for room; 0: it does not */
 	struct rdmo_writer writer;
 	struct rdmo_fetching *fetching; /* READs that are its; NULL: none */
+	uint64_t fetch_left;		/* cycles of the timer that they may still take */
 	struct rdmo_lane
 		*puller; /* the lane whose round they are for; NULL: none, or a remote target's */
 	/* What stays at home. */
+	TAILQ_ENTRY(rdmo_peer) next_fetching;
+	uint64_t fetch_until; /* by the timer: their end, or the connection's */
 	enum rdmo_peer_state state;
 	enum rdmo_reason reason; /* CLOSING: why */
 	atomic_bool has_ended;	 /* for who made it: state is RDMO_PEER_ENDED */
@@ -158,6 +161,7 @@ struct rdmo_lane {
 	struct rdmo_pull_round *pulls;	   /* rounds with READs under way: pull.h */
 	struct rdmo_peers pulling;	   /* connections that wait for one of them */
 	struct rdmo_peers travelling;	   /* that have come for one of them, or come back */
+	struct rdmo_peers fetching;	   /* its own with READs under way, by next_fetching */
 	_Atomic(struct rdmo_task *) asked; /* of this lane; NULL: nothing */
 	/* Readable when peers have ended, remote targets have broken, targets are to be told of something; the caller's. */
 	int ended_fd;

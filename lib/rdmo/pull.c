@@ -82,6 +82,7 @@ fetch_over(struct rdmo_lane *home, struct rdmo_peer *peer)
 {
 	struct rdmo_lane *lane = peer->puller;
 
+	rdmo_fetch_end(home, peer);
 	if (lane == home)
 		pull_end(lane, pull_find(lane, peer));
 	else
@@ -91,7 +92,7 @@ fetch_over(struct rdmo_lane *home, struct rdmo_peer *peer)
 static void
 fetch_begin(struct rdmo_lane *home, struct rdmo_peer *peer)
 {
-	rdmo_fetch_post(home, peer);
+	rdmo_fetch_begin(home, peer);
 	if (rdmo_fetching_is_over(peer->fetching))
 		fetch_over(home, peer);
 }
@@ -120,6 +121,7 @@ pull_begin(struct rdmo_lane *lane, struct rdmo_pull_round *pull, struct rdmo_pee
 	};
 	peer->fetching = &pull->fetching;
 	peer->puller = lane;
+	rdmo_fetch_allow(peer, pull->fetches.all, pull->fetches.count);
 	if (pull->fetches.count == 0)
 		pull_end(lane, pull);
 	else if (peer->home == lane)

@@ -618,7 +618,7 @@ struct rdmo_op {
 	/**
 	 * APPEND, SCATTER: the RDMA key of memory that all of the payload lies in, registered for remote reads in the connection's protection
 	 * domain; 0: none. What no message has room for, or has RDMO_FLAG_PULL, is fetched from there by the worker: it is not to be
-	 * changed before the operation completes
+	 * changed before the operation completes. The connection ends if that takes more than 5 s, and a second for each 16 MiB
 	 */
 	uint32_t rkey;
 	uint32_t reserved; /**< 0 */

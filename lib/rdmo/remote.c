@@ -288,6 +288,8 @@ part_fetch(struct rdmo_remote *remote)
 	if (remote->piece == remote->fetches.count)
 		return false;
 	peer = part_peer(remote);
+	if (remote->piece == 0 && remote->piece_done == 0)
+		rdmo_fetch_allow(peer, remote->fetches.all, remote->fetches.count);
 	remote->part = (struct rdmo_fetch){
 		.from = piece->from + remote->piece_done,
 		.to = (uintptr_t)remote->buffer,
@@ -298,7 +300,7 @@ part_fetch(struct rdmo_remote *remote)
 	remote->fetching = (struct rdmo_fetching){ .all = &remote->part, .count = 1 };
 	peer->fetching = &remote->fetching;
 	remote->is_fetching = remote->is_under_way = true;
-	rdmo_fetch_post(remote->lane, peer);
+	rdmo_fetch_begin(remote->lane, peer);
 	return true;
 }
 
@@ -464,6 +466,7 @@ part_fetched(struct rdmo_remote *remote)
 {
 	if (!rdmo_fetching_is_over(&remote->fetching))
 		return;
+	rdmo_fetch_end(remote->lane, part_peer(remote));
 	remote->is_fetching = remote->is_under_way = false;
 	if (!remote->fetching.has_failed)
 		part_write(remote);

@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include "port.h"
+#include "rdmo/worker.h"
 #include "rdmo_world.h"
 
 #define LARGE 50000u
@@ -368,6 +370,49 @@ test_a_payload_that_cannot_be_had(void **state)
 	rdmo_expect(world.conn, &good, RDMO_STATUS_OK, queue_at(rdmo_tail_of()));
 }
 
+/* One whose READs are under way, of any lane: the worker is polled here until there is one. */
+static struct rdmo_peer *
+fetching_peer(void)
+{
+	for (uint32_t tries = 0; tries < 500000; tries++, usleep(10))
+		for (uint32_t i = 0; i < world.lcores; i++) {
+			struct rdmo_lane *lane = &world.worker->crew.lanes[i];
+
+			rdmo_worker_poll(world.worker, i);
+			if (!TAILQ_EMPTY(&lane->fetching))
+				return TAILQ_FIRST(&lane->fetching);
+		}
+	rdmo_pollers_start();
+	fail_msg("nothing is fetched");
+	return NULL;
+}
+
+/* Its time is over, as if it had passed: it is lost, and others append where it was to. */
+static void
+test_a_fetch_that_takes_too_long(void **state)
+{
+	struct rdmo_conn *other = rdmo_conn_to(world.secret);
+	const struct rdmo_op large = large_of(1, 0, LARGE), small = rdmo_append_of(2, "abc", 3);
+	struct rdmo_completion done;
+	struct rdmo_peer *peer;
+
+	(void)state;
+	rdmo_pollers_stop();
+	rdmo_post_all(other, &large, 1);
+	peer = fetching_peer();
+	assert_true(peer->fetch_until > rte_get_timer_cycles());
+	peer->fetch_until = 1;
+	rdmo_pollers_start();
+	rdmo_wait(other, &done, 1);
+	assert_int_equal(done.status, RDMO_STATUS_UNKNOWN);
+	rdmo_disconnect(other);
+	rdmo_wait_connections(1);
+	/* It may have been there when its time was looked at. */
+	assert_true(rdmo_tail_of() == 0 || rdmo_tail_of() == LARGE);
+	rdmo_expect(world.conn, &small, RDMO_STATUS_OK, queue_at(rdmo_tail_of()));
+	rdmo_expect(world.conn, &large, RDMO_STATUS_OK, queue_at(rdmo_tail_of()));
+}
+
 /* It is the target's again when the call returns: nothing is written to it any more. */
 static void
 test_memory_is_taken_back_under_a_fetch(void **state)
@@ -445,6 +490,7 @@ main(int argc, char **argv)
 		TEST(test_what_cannot_be_fetched_is_not_posted),
 		TEST(test_each_refusal),
 		TEST(test_a_payload_that_cannot_be_had),
+		TEST(test_a_fetch_that_takes_too_long),
 		TEST(test_memory_is_taken_back_under_a_fetch),
 		TEST(test_ends_under_fetches),
 	};
