@@ -316,37 +316,41 @@ may_be_fetched(const struct rdmo_request *request, const struct rdmo_region *reg
 	return !rdmo_is_pulled(request) || region->remote != NULL || region->is_fetchable;
 }
 
+/*
+ * Can this be the tail of that? A log has its own, which is no other's. And what is appended, here or to another queue, would be a tail: any
+ * place could be said to be the next one.
+ */
+static bool
+tail_may_be(const struct rdmo_region *ptr, uint64_t ptr_addr, const struct rdmo_region *data)
+{
+	if (ptr->is_log || data->is_log)
+		return ptr == data && ptr_addr == data->va;
+	if (ptr_addr + sizeof(rte_le64_t) > data->va && ptr_addr < data->va + data->len)
+		return false;
+	return !atomic_load_explicit(&ptr->has_payloads, memory_order_relaxed) &&
+	       !atomic_load_explicit(&data->has_tails, memory_order_relaxed);
+}
+
+/* One has appended: so it stays. Written once, as others of all lanes read it. */
+static void
+tail_has_been(struct rdmo_region *ptr, struct rdmo_region *data)
+{
+	if (data->is_log)
+		return;
+	if (!atomic_load_explicit(&ptr->has_tails, memory_order_relaxed))
+		atomic_store_explicit(&ptr->has_tails, true, memory_order_relaxed);
+	if (!atomic_load_explicit(&data->has_payloads, memory_order_relaxed))
+		atomic_store_explicit(&data->has_payloads, true, memory_order_relaxed);
+}
+
+/* To a queue or log whose tail nobody else moves. */
 static enum rdmo_status
-append_execute(struct rdmo_round *round, const struct rdmo_map *regions,
-	       const struct rdmo_request *request, struct rdmo_result *result)
+append_exclusive(struct rdmo_round *round, struct rdmo_region *data, const struct rdmo_region *ptr,
+		 const struct rdmo_request *request, struct rdmo_result *result)
 {
 	const uint64_t ptr_addr = rte_le_to_cpu_64(request->append->ptr_addr);
-	const uint64_t ptr_key = rte_le_to_cpu_64(request->append->ptr_rkey);
-	struct rdmo_region *ptr, *data;
 	enum rdmo_status status;
 
-	result->key = rte_le_to_cpu_64(request->append->data_rkey);
-	ptr = region_for(regions, result->flow, ptr_key, RDMO_RIGHT_APPEND, &status);
-	if (ptr == NULL)
-		return status;
-	data = region_for(regions, result->flow, result->key, RDMO_RIGHT_APPEND, &status);
-	if (data == NULL)
-		return status;
-	if (!rdmo_region_has(ptr, ptr_addr, sizeof(rte_le64_t)))
-		return RDMO_STATUS_BOUNDS;
-	/* A log has its own tail, which is no other's. */
-	if ((ptr->is_log || data->is_log) && (ptr != data || ptr_addr != data->va))
-		return RDMO_STATUS_TAIL;
-	/* What is appended would be a tail: any place could be said to be the next one. */
-	if (!data->is_log && ptr_addr + sizeof(rte_le64_t) > data->va &&
-	    ptr_addr < data->va + data->len)
-		return RDMO_STATUS_TAIL;
-	if (!may_be_fetched(request, data))
-		return RDMO_STATUS_NOTSUP;
-	if (data->is_shared && data->remote != NULL)
-		return append_shared_remote(round, data, ptr, ptr_addr, request, result);
-	if (data->is_shared)
-		return append_shared(round, data, request, ptr_addr, result);
 	if (!queue_is_here(round, data))
 		return RDMO_STATUS_OK; /* to be asked there */
 	if (data->held_by != NULL && data->held_by != round) {
@@ -369,6 +373,39 @@ append_execute(struct rdmo_round *round, const struct rdmo_map *regions,
 		result->queue = data;
 	region_is_due(round, data);
 	return RDMO_STATUS_OK;
+}
+
+static enum rdmo_status
+append_execute(struct rdmo_round *round, const struct rdmo_map *regions,
+	       const struct rdmo_request *request, struct rdmo_result *result)
+{
+	const uint64_t ptr_addr = rte_le_to_cpu_64(request->append->ptr_addr);
+	const uint64_t ptr_key = rte_le_to_cpu_64(request->append->ptr_rkey);
+	struct rdmo_region *ptr, *data;
+	enum rdmo_status status;
+
+	result->key = rte_le_to_cpu_64(request->append->data_rkey);
+	ptr = region_for(regions, result->flow, ptr_key, RDMO_RIGHT_APPEND, &status);
+	if (ptr == NULL)
+		return status;
+	data = region_for(regions, result->flow, result->key, RDMO_RIGHT_APPEND, &status);
+	if (data == NULL)
+		return status;
+	if (!rdmo_region_has(ptr, ptr_addr, sizeof(rte_le64_t)))
+		return RDMO_STATUS_BOUNDS;
+	if (!tail_may_be(ptr, ptr_addr, data))
+		return RDMO_STATUS_TAIL;
+	if (!may_be_fetched(request, data))
+		return RDMO_STATUS_NOTSUP;
+	if (data->is_shared && data->remote != NULL)
+		status = append_shared_remote(round, data, ptr, ptr_addr, request, result);
+	else if (data->is_shared)
+		status = append_shared(round, data, request, ptr_addr, result);
+	else
+		status = append_exclusive(round, data, ptr, request, result);
+	if (status == RDMO_STATUS_OK && round->elsewhere == RDMO_HERE)
+		tail_has_been(ptr, data);
+	return status;
 }
 
 /* Does it name a log? Whether it may is append_execute()'s to check. */

@@ -49,6 +49,8 @@ struct rdmo_region {
 		bell; /* of a log: the descriptor by which its reader is woken, plus 1; 0: it never sleeps */
 	/* Operations that their target is to be told of. Any lane adds, and who tells takes all. */
 	_Atomic uint64_t notified;
+	/* What appends have used it for, one of both: payloads, or the tails of others. Of any lane. */
+	atomic_bool has_payloads, has_tails;
 	bool is_shared; /* others move its tails, too: by rdmo_region_begin_shared(), and never owned */
 	bool is_log; /* by rdmo_region_begin_log() */
 	/* As the bytes of a queue or log; not before the first append, and then its lane's alone: */

@@ -224,6 +224,27 @@ test_a_word_that_is_no_tail(void **state)
 	assert_int_equal(round_tail_at(), 3);
 }
 
+/* Payloads are anybody's: one that looks like a tail is none; and where tails are, no payload goes. */
+static void
+test_a_tail_that_was_appended(void **state)
+{
+	const rte_le64_t planted = rte_cpu_to_le_64((uintptr_t)world.target.memory + 64);
+	rte_le64_t *const word = (void *)world.target.memory;
+
+	(void)state;
+	*word = rte_cpu_to_le_64((uintptr_t)&world.target.other_tail);
+	round_add_append(ID, 0, &world.target.tail, PTR_KEY, DATA_KEY, &planted, sizeof(planted));
+	round_add_append(ID, 0, world.target.queue, DATA_KEY, HERE_KEY, "x", 1);
+	round_add_append(ID, 0, word, HERE_KEY, PTR_KEY, "x", 1);
+	round_run();
+	rdmo_round_settle(&world.round);
+	round_expect(0, RDMO_STATUS_OK, (uintptr_t)world.target.queue);
+	round_expect(1, RDMO_STATUS_TAIL, 0);
+	round_expect(2, RDMO_STATUS_TAIL, 0);
+	assert_int_equal(world.target.memory[64], 0xa5);
+	assert_int_equal(world.target.other_tail, rte_cpu_to_le_64((uintptr_t)world.target.queue));
+}
+
 /* Somebody else moves the tail: none of the round has been appended, and nothing more is. */
 static void
 test_a_foreign_move_of_the_tail(void **state)
@@ -547,6 +568,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_what_asks_for_it_is_counted_for_the_target),
 	TEST(test_a_queue_takes_what_fits_to_its_last_byte),
 	TEST(test_a_word_that_is_no_tail),
+	TEST(test_a_tail_that_was_appended),
 	TEST(test_a_foreign_move_of_the_tail),
 	TEST(test_a_scatter_writes_its_pieces),
 	TEST(test_what_scatters_are_refused_for),
