@@ -68,7 +68,7 @@ if [ $undo = yes ]; then
 		exit 0
 	fi
 	[ -w "$hugepages" ] || fail "giving hugepages back needs root: run it with sudo"
-	read -r -a pool <"$state"
+	read -r -a pool <<<"$(hugepages_record "$state")"
 	if hugepages_give_back "${pool[@]}"; then
 		say "hugepages are back at ${pool[0]}"
 	else
@@ -105,7 +105,7 @@ choose_memory()
 			    "(./quickstart.sh --undo gives them back)"
 			# An earlier run's record has the older figures.
 			if [ -f "$state" ]; then
-				changed="$(cut -d ' ' -f 1,2 "$state") ${changed#* * }"
+				changed="$(hugepages_record "$state" | cut -d ' ' -f 1,2) ${changed#* * }"
 			fi
 			echo "$changed" >"$state"
 		fi

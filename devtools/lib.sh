@@ -169,14 +169,14 @@ is_container()
 	[ -e /.dockerenv ] || [ -e /run/.containerenv ]
 }
 
-# hugepages_add COUNT: by hugeadm, where it is. Whatever it says, what came is for the caller to read.
+# hugepages_add COUNT: by hugeadm, where it is and can. It ends well with too few, too: what came is for the caller to read.
 hugepages_add()
 {
-	if [ "$(id -u)" -eq 0 ] && command -v hugeadm >/dev/null && ! is_container; then
-		hugeadm --pool-pages-min "2MB:+$1" >/dev/null 2>&1 || true
-	else
-		echo $(($(cat "$hugepages") + $1)) >"$hugepages" 2>/dev/null
+	if [ "$(id -u)" -eq 0 ] && command -v hugeadm >/dev/null && ! is_container &&
+		hugeadm --pool-pages-min "2MB:+$1" >/dev/null 2>&1; then
+		return 0
 	fi
+	echo $(($(cat "$hugepages") + $1)) >"$hugepages" 2>/dev/null
 }
 
 # hugepages_reserve COUNT: have so many free 2 MiB pages. Prints the pool as it was and as it is, "OLD MORE NEW MORE", when it
@@ -197,6 +197,18 @@ hugepages_reserve()
 		return 1
 	fi
 	echo "$old $(hugepages_pool)"
+}
+
+# hugepages_record FILE: what hugepages_reserve() has printed. That of an earlier version has pages alone: OLD NEW.
+hugepages_record()
+{
+	local -a had
+
+	read -r -a had <"$1"
+	if [ ${#had[@]} -eq 2 ]; then
+		had=("${had[0]}" "$(cat "$hugepages_more")" "${had[1]}" "$(cat "$hugepages_more")")
+	fi
+	echo "${had[*]}"
 }
 
 # hugepages_give_back OLD MORE NEW MORE: unless somebody else has changed the pool since.

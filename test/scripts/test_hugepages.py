@@ -43,6 +43,7 @@ echo $(($(<{self.root}/more) - {gives})) >{self.root}/more
     def run(self, command):
         """With lib.sh, on this machine: (exit code, output). Its pages are all free."""
         script = f'''
+set -euo pipefail
 me=test root={self.root}
 . {LIB}
 hugepages={self.root}/pages hugepages_more={self.root}/more
@@ -86,6 +87,19 @@ def test_too_few_are_put_back_though_hugeadm_ends_well(machine):
     machine.hugeadm(53)
     assert machine.run("hugepages_reserve 64") == (1, "")
     assert machine.pool() == [10, 100]
+
+
+def test_where_hugeadm_fails_they_are_written_by_hand(machine):
+    with open(machine.at("hugeadm"), "w", encoding="utf-8") as file:
+        file.write("#!/bin/bash\nexit 1\n")
+    assert machine.run("hugepages_reserve 64") == (0, "10 100 64 100")
+
+
+def test_the_record_of_an_earlier_version_is_understood(machine):
+    machine.set("record", "10 64")
+    assert machine.run(f"hugepages_record {machine.at('record')}") == (0, "10 100 64 100")
+    machine.set("record", "10 100 64 46")
+    assert machine.run(f"hugepages_record {machine.at('record')}") == (0, "10 100 64 46")
 
 
 @pytest.mark.parametrize("why", ("it is not installed", "this is a container"))
