@@ -7,8 +7,10 @@
 #include <rte_malloc.h>
 
 #include "crew.h"
+#include "end.h"
 
-#define ASK_US 20 /* between two looks whether it is done */
+#define ASK_US	20    /* between two looks whether it is done */
+#define LOOK_US 20000 /* between two looks what else has ended meanwhile */
 
 int
 rdmo_crew_open(struct rdmo_crew *crew, struct rdmapmd_pd *pd, const struct rdmo_lane_attr *attr,
@@ -116,12 +118,28 @@ rdmo_crew_stats(const struct rdmo_crew *crew, uint32_t first, uint32_t count,
 	}
 }
 
+/* A lane may wait for READs of a connection that has ended, and who would end its queue pair waits for the lane. */
+static void
+ended_break(struct rdmo_crew *crew)
+{
+	for (uint32_t i = 0; i < crew->count; i++)
+		for (uint32_t k = 0; k < crew->lanes[i].peer_count; k++) {
+			struct rdmo_peer *peer = &crew->lanes[i].peers[k];
+
+			if (peer->qp == NULL || peer->is_broken || !rdmo_peer_has_ended(peer))
+				continue;
+			peer->is_broken = true;
+			rdmo_end_break(peer->qp);
+		}
+}
+
 /* Ask `count` lanes from `first` on, all at once. */
 static int
 lanes_ask(struct rdmo_crew *crew, struct rdmo_lane *first, uint32_t count,
 	  const struct rdmo_task *what)
 {
 	struct rdmo_task tasks[RDMO_LCORES_MAX];
+	uint32_t waited = 0;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -132,8 +150,11 @@ lanes_ask(struct rdmo_crew *crew, struct rdmo_lane *first, uint32_t count,
 		while (!rdmo_task_is_done(&tasks[i])) {
 			if (!atomic_load_explicit(&crew->is_alone, memory_order_acquire)) {
 				usleep(ASK_US);
+				if (++waited % (LOOK_US / ASK_US) == 0)
+					ended_break(crew);
 				continue;
 			}
+			ended_break(crew);
 			for (uint32_t k = 0; k < crew->count; k++)
 				rdmo_lane_idle(&crew->lanes[k]);
 		}

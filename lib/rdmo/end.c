@@ -116,3 +116,11 @@ rdmo_end_connect(struct rdmapmd_qp *qp, uint32_t gid_index, const struct rdmo_ad
 	memcpy(opts.path.dmac, peer->mac, sizeof(opts.path.dmac));
 	return rdmapmd_qp_connect(qp, &to, &opts);
 }
+
+void
+rdmo_end_break(struct rdmapmd_qp *qp)
+{
+	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
+
+	rdmapmd_qp_modify(qp, &attr, RDMAPMD_QP_STATE);
+}

@@ -45,4 +45,7 @@ int rdmo_end_prepare(struct rdmapmd_qp *qp);
 int rdmo_end_connect(struct rdmapmd_qp *qp, uint32_t gid_index, const struct rdmo_addr *own,
 		     const struct rdmo_addr *peer, uint32_t access);
 
+/* To ERR: nothing more comes or goes, and what is under way ends now. */
+void rdmo_end_break(struct rdmapmd_qp *qp);
+
 #endif

@@ -67,14 +67,19 @@ rdmo_fetch_allow(struct rdmo_peer *peer, const struct rdmo_fetch *all, uint32_t 
 
 	for (uint32_t i = 0; i < count; i++)
 		bytes += all[i].bytes;
-	/* Whatever they are, it does not wrap. */
-	peer->fetch_left = RDMO_FETCH_S * hz + ((bytes >> 10) * hz >> 14);
+	/* Whatever they are, it does not wrap; and they may be the same ones again and again. */
+	peer->fetch_left =
+		RTE_MIN(RDMO_FETCH_S * hz + ((bytes >> 10) * hz >> 14), RDMO_FETCH_MAX_S * hz);
 }
 
 void
 rdmo_fetch_begin(struct rdmo_lane *home, struct rdmo_peer *peer)
 {
-	peer->fetch_until = rte_get_timer_cycles() + peer->fetch_left;
+	const uint64_t now = rte_get_timer_cycles();
+
+	if (TAILQ_EMPTY(&home->fetching))
+		home->fetches_seen = now;
+	peer->fetch_until = now + peer->fetch_left;
 	TAILQ_INSERT_TAIL(&home->fetching, peer, next_fetching);
 	reads_post(home, peer);
 }
@@ -92,16 +97,23 @@ void
 rdmo_fetches_look(struct rdmo_lane *home)
 {
 	struct rdmo_peer *peer;
-	uint64_t now;
+	uint64_t now, gap;
 
 	if (TAILQ_EMPTY(&home->fetching))
 		return;
 	now = rte_get_timer_cycles();
+	gap = now - home->fetches_seen;
+	home->fetches_seen = now;
+	/* Nobody has looked for so long what has come: that is not theirs to answer for. */
+	if (gap < rte_get_timer_hz() / 10)
+		gap = 0;
 	TAILQ_FOREACH(peer, &home->fetching, next_fetching) {
+		peer->fetch_until += gap;
 		if (peer->fetch_until >= now || peer->state == RDMO_PEER_ENDED)
 			continue;
 		RDMO_LOG(NOTICE, "connection %#lx is lost: its payload was not fetched in time",
 			 (unsigned long)peer->session);
+		peer->fetching->has_failed = true;
 		rdmo_peer_lost(home, peer);
 	}
 }

@@ -20,8 +20,9 @@ struct rdmo_peer;
 /* READs of one connection that are under way at once, at most. */
 #define RDMO_READS 8
 
-/* Seconds that a fetch may take, beside those for its bytes. */
-#define RDMO_FETCH_S 5
+/* Seconds that a fetch may take, beside those for its bytes; and all together. */
+#define RDMO_FETCH_S	 5
+#define RDMO_FETCH_MAX_S 60
 
 struct rdmo_fetching {
 	const struct rdmo_fetch *all;
@@ -39,7 +40,7 @@ rdmo_fetching_is_over(const struct rdmo_fetching *fetching)
 	       (fetching->has_failed || fetching->posted == fetching->count);
 }
 
-/* It is going to fetch all of these: RDMO_FETCH_S, and a second more for each 16 MiB of them. Threads: of who asks for them. */
+/* It is going to fetch all of these: RDMO_FETCH_S, and a second more for each 16 MiB of them, RDMO_FETCH_MAX_S at most. Threads: of who asks for them. */
 void rdmo_fetch_allow(struct rdmo_peer *peer, const struct rdmo_fetch *all, uint32_t count);
 
 /*

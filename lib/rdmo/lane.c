@@ -59,7 +59,7 @@ queues_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd)
 	return rc;
 }
 
-/* Post what is to be received into, if it is more than is to spare. */
+/* Post what is to be received into, when it is all that is to spare. */
 static void
 receives_post(struct rdmo_lane *lane)
 {
@@ -308,6 +308,7 @@ rdmo_lane_idle(struct rdmo_lane *lane)
 		rdmo_peers_dismiss(lane);
 	rdmo_pulls_dismiss(lane);
 	completions_poll(lane); /* of READs that are under way */
+	rdmo_fetches_look(lane);
 	rdmo_remotes_collect(lane);
 	asked_run(lane);
 	receives_post(lane);
@@ -321,10 +322,10 @@ rdmo_lane_poll(struct rdmo_lane *lane)
 
 	if (lane->mail != NULL)
 		rdmo_peers_arrive(lane);
-	rdmo_fetches_look(lane);
 	rdmo_remotes_collect(lane);
 	asked_run(lane);
 	completions_poll(lane);
+	rdmo_fetches_look(lane);
 	if (!TAILQ_EMPTY(&lane->active))
 		done = rdmo_peers_run(lane);
 	done += rdmo_pulls_run(lane);

@@ -373,7 +373,7 @@ rdmo_peer_execute(struct rdmo_peer *peer, struct rdmo_round *round, const struct
 			peer_waits_no_more(peer);
 		rdmo_round_go_on(round, &peer->request,
 				 &peer->home->inbox[peer->waiting.first].reader,
-				 end - round->count);
+				 end - round->count - pieces);
 		pieces += request_pieces(&peer->request);
 		peer_executed(peer);
 	}

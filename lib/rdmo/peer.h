@@ -4,7 +4,7 @@
  * Connections as an lcore has them: messages that come, in the order of their credits; operations, as far as their answers have
  * room; answers that go.
  *
- * Credits: each connection may have as many messages under way as it was promised, and all promises together are the SRQ's receives:
+ * Credits: each connection may have as many messages under way as it was promised, and all promises together are less than the SRQ's receives:
  * there is always one for who keeps to that. A connection that does not take its answers has no more buffers or credits for them,
  * is not executed further, and stops for want of credits: by itself.
  *
@@ -97,6 +97,7 @@ struct rdmo_peer {
 	enum rdmo_peer_state state;
 	enum rdmo_reason reason; /* CLOSING: why */
 	atomic_bool has_ended;	 /* for who made it: state is RDMO_PEER_ENDED */
+	bool is_broken;		 /* by who made it: its queue pair, which is not destroyed yet */
 	struct rdmo_peers *
 		turn; /* where it waits for its turn, at home: its lane's, or its remote target's */
 	bool is_active; /* it does */
@@ -162,6 +163,7 @@ struct rdmo_lane {
 	struct rdmo_peers pulling;	   /* connections that wait for one of them */
 	struct rdmo_peers travelling;	   /* that have come for one of them, or come back */
 	struct rdmo_peers fetching;	   /* its own with READs under way, by next_fetching */
+	uint64_t fetches_seen;		   /* when it was looked at them last, by the timer */
 	_Atomic(struct rdmo_task *) asked; /* of this lane; NULL: nothing */
 	/* Readable when peers have ended, remote targets have broken, targets are to be told of something; the caller's. */
 	int ended_fd;

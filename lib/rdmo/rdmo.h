@@ -266,7 +266,8 @@ struct rdmo_mr_attr {
 /**
  * Register memory.
  *
- * A queue is two regions: its bytes, and an address in them of 8 bytes, at a multiple of 8, that is stored anywhere else, its tail.
+ * A queue is two regions: its bytes, and an address in them of 8 bytes, at a multiple of 8, that is stored in another region, its tail.
+ * That may have several tails, and no queue's bytes: what was appended is no tail (RDMO_STATUS_TAIL).
  * The first append binds both together. The tail is moved by the worker alone: if it finds another value than it has stored, the
  * queue stops, with RDMO_STATUS_TAIL, until rdmo_tail_set().
  *
@@ -618,7 +619,7 @@ struct rdmo_op {
 	/**
 	 * APPEND, SCATTER: the RDMA key of memory that all of the payload lies in, registered for remote reads in the connection's protection
 	 * domain; 0: none. What no message has room for, or has RDMO_FLAG_PULL, is fetched from there by the worker: it is not to be
-	 * changed before the operation completes. The connection ends if that takes more than 5 s, and a second for each 16 MiB
+	 * changed before the operation completes. The connection ends if that takes more than 5 s, a second more for each 16 MiB, 60 s at most
 	 */
 	uint32_t rkey;
 	uint32_t reserved; /**< 0 */

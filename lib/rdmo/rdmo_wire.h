@@ -46,9 +46,9 @@ enum rdmo_status {
 	RDMO_STATUS_KEY,     /**< the key or secret is unknown, or not for this receive queue */
 	RDMO_STATUS_RIGHTS,  /**< the key does not allow this */
 	RDMO_STATUS_BOUNDS, /**< outside of the key's region; an end that wraps; a member out of its range */
-	RDMO_STATUS_LENGTH,	 /**< lengths or counts inside the operation do not fit together */
-	RDMO_STATUS_FULL,	 /**< no room behind the tail */
-	RDMO_STATUS_TAIL,	 /**< somebody else moved the tail; the target has to set it */
+	RDMO_STATUS_LENGTH, /**< lengths or counts inside the operation do not fit together */
+	RDMO_STATUS_FULL,   /**< no room behind the tail */
+	RDMO_STATUS_TAIL, /**< somebody else moved the tail, and the target has to set it; or it is none of this queue */
 	RDMO_STATUS_TARGET_LOST, /**< the target's process or connection has ended */
 	RDMO_STATUS_UNKNOWN,	 /**< the connection ended before the answer: done or not */
 	RDMO_STATUS_NOTSUP, /**< a flag, a mode or a reserved member that version 1 does not define */

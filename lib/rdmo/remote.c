@@ -93,9 +93,7 @@ rdmo_remote_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, uint32_t gid_ind
 void
 rdmo_remote_cut(struct rdmo_remote *remote)
 {
-	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
-
-	rdmapmd_qp_modify(remote->qp, &attr, RDMAPMD_QP_STATE);
+	rdmo_end_break(remote->qp);
 }
 
 void

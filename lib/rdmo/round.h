@@ -22,8 +22,8 @@
  * of one connection alone, and of such operations alone. The caller fetches, and says how that went: rdmo_round_fetched(),
  * rdmo_round_abandon(). Until then nobody else appends to these queues.
  *
- * Threads: one at a time for a round and for a flow. Regions are for any number: nothing of them is written but what is a queue's,
- * by its lane.
+ * Threads: one at a time for a round and for a flow. Regions are for any number: what is a queue's its lane alone writes, and what else
+ * changes (notified, has_payloads, has_tails) is atomic.
  */
 #ifndef RDMO_ROUND_H
 #define RDMO_ROUND_H

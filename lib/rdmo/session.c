@@ -51,10 +51,8 @@ peer_place(struct rdmo_house *house, struct rdmo_peer *peer, struct rdmapmd_qp *
 static void
 peer_end(struct rdmo_house *house, struct rdmo_peer *peer)
 {
-	const struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
-
-	/* What is under way ends now: a lane may wait for a READ of it. */
-	rdmapmd_qp_modify(peer->qp, &attr, RDMAPMD_QP_STATE);
+	/* A lane may wait for a READ of it. */
+	rdmo_end_break(peer->qp);
 	rdmo_crew_ask_lane(house->crew, peer->home, RDMO_TASK_DROP_PEER, peer);
 	rdmo_crew_ask_lane(house->crew, peer->home, RDMO_TASK_SWEEP, NULL);
 	rdmapmd_qp_destroy(peer->qp);

@@ -515,7 +515,6 @@ test_at_most_16_pieces_are_pulled(void **state)
 
 /* ---- Room ---- */
 
-/* Each operation at each room that it does not fit into: nothing is written, and what was there stands. */
 /* As many as three times the same APPEND takes, of any length: to the last bit what one by one is. */
 static void
 test_an_append_written_again_is_another_one(void **state)
@@ -557,6 +556,7 @@ test_an_append_written_again_is_another_one(void **state)
 	}
 }
 
+/* Each operation at each room that it does not fit into: nothing is written, and what was there stands. */
 static void
 test_what_does_not_fit_changes_nothing(void **state)
 {
