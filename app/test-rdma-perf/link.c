@@ -16,7 +16,7 @@
 static const char *const types[] = {
 	[PERF_MESSAGE_HELLO] = "HELLO",	  [PERF_MESSAGE_ADDRESSES] = "ADDRESS",
 	[PERF_MESSAGE_BEGIN] = "BEGIN",	  [PERF_MESSAGE_SENT] = "SENT",
-	[PERF_MESSAGE_RESULT] = "RESULT",
+	[PERF_MESSAGE_RESULT] = "RESULT", [PERF_MESSAGE_LEAVES] = "LEAVES",
 };
 
 int
@@ -138,9 +138,13 @@ perf_link_poll(struct perf_link *link, struct perf_message *message)
 		if (rc <= 0)
 			return rc;
 	}
+	link->have = 0;
+	if (message->type == PERF_MESSAGE_LEAVES) {
+		link->is_over = true;
+		return perf_fail(-ECONNABORTED, "the other end was interrupted");
+	}
 	message->body = link->buffer + PERF_LINK_HEAD;
 	message->length = length;
-	link->have = 0;
 	return 1;
 }
 

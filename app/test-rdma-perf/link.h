@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PERF_LINK_VERSION  2
+#define PERF_LINK_VERSION  3
 #define PERF_LINK_HEAD	   31
 #define PERF_LINK_BODY_MAX (1u << 20)
 
@@ -26,6 +26,7 @@ enum perf_message_type {
 	PERF_MESSAGE_BEGIN,	/**< this end is ready for what comes next */
 	PERF_MESSAGE_SENT,	/**< how many messages have been sent */
 	PERF_MESSAGE_RESULT,	/**< what was measured */
+	PERF_MESSAGE_LEAVES,	/**< this end was interrupted, and ends; at any time */
 	PERF_MESSAGE_TYPES
 };
 
@@ -56,7 +57,7 @@ int perf_link_send(struct perf_link *link, enum perf_message_type type, const ch
 /**
  * Look for a message, without waiting.
  *
- * @return 1 there is one; 0 none yet; -EPIPE the other end has gone (said once for each link), -EPROTO it speaks another language: it was said.
+ * @return 1 there is one; 0 none yet; -EPIPE the other end has gone, -ECONNABORTED it was interrupted (said once for each link), -EPROTO it speaks another language: it was said.
  */
 int perf_link_poll(struct perf_link *link, struct perf_message *message);
 

@@ -518,7 +518,11 @@ perf_side_run(struct perf_side *side)
 	}
 	if (rc == 0)
 		rc = run_and_report(side);
-	/* The other end learns at once that this one has gone. */
+	/* The other end learns at once that this one has gone, and why; it may have gone itself, and nothing is said of that. */
+	if (rc == -EINTR && side->link.buffer != NULL) {
+		side->link.is_over = true;
+		perf_link_send(&side->link, PERF_MESSAGE_LEAVES, "");
+	}
 	perf_link_close(&side->link);
 	rc_close = perf_end_close(&side->end);
 	return rc == 0 ? rc_close : rc;

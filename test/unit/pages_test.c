@@ -197,6 +197,8 @@ test_the_end_of_devices_with_quirks(void **state)
 		if (cases[i].slow && default_run())
 			continue;
 		unit_tunables()->pages_patience_ms = cases[i].patience_ms;
+		/* Beside what else runs, and under a sanitizer, many pages take long. */
+		unit_tunables()->close_ms = 600000;
 		open_and_close(cases[i].devargs);
 		assert_int_equal(firmware.resets, cases[i].resets);
 		card_reset();

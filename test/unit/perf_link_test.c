@@ -85,7 +85,7 @@ that_the_other_end_has_gone_is_said_once(void **state)
 static void
 a_message_that_came_before_the_end_is_had(void **state)
 {
-	static const char whole[] = "RDMAPERF 002 SENT     00000002\n1\n";
+	static const char whole[] = "RDMAPERF 003 SENT     00000002\n1\n";
 	struct perf_message message;
 
 	(void)state;
@@ -97,10 +97,25 @@ a_message_that_came_before_the_end_is_had(void **state)
 	expect_said("");
 }
 
+/* It says so, whatever else it was to say; and then it has gone, which is no news. */
+static void
+an_end_that_was_interrupted_says_so(void **state)
+{
+	static const char leaves[] = "RDMAPERF 003 LEAVES   00000000\n";
+	struct perf_message message;
+
+	(void)state;
+	assert_int_equal(write(other_fd, leaves, sizeof(leaves) - 1), sizeof(leaves) - 1);
+	close(other_fd);
+	assert_int_equal(perf_link_wait(&link_, PERF_MESSAGE_RESULT, -1, &message), -ECONNABORTED);
+	assert_int_equal(perf_link_poll(&link_, &message), -EPIPE);
+	expect_said("dpdk-test-rdma-perf: the other end was interrupted\n");
+}
+
 static void
 that_the_other_end_is_silent_is_said_once(void **state)
 {
-	static const char half[] = "RDMAPERF 002 HE";
+	static const char half[] = "RDMAPERF 003 HE";
 	struct perf_message message;
 
 	(void)state;
@@ -115,7 +130,7 @@ that_the_other_end_is_silent_is_said_once(void **state)
 static void *
 drip(void *unused)
 {
-	static const char head[] = "RDMAPERF 002 HELLO    00000002";
+	static const char head[] = "RDMAPERF 003 HELLO    00000002";
 
 	for (uint32_t i = 0; i < 20; i++) {
 		if (write(other_fd, &head[i], 1) != 1)
@@ -146,6 +161,7 @@ a_message_that_drips_in_has_an_end(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(that_the_other_end_has_gone_is_said_once),
 	TEST(a_message_that_came_before_the_end_is_had),
+	TEST(an_end_that_was_interrupted_says_so),
 	TEST(that_the_other_end_is_silent_is_said_once),
 	TEST(a_message_that_drips_in_has_an_end),
 };
