@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What the driver's burst functions cost: two net_rnic ports on the embedded software RNIC, joined
- * by a wire, and one thread that sends on port 0, polls the device by hand, and receives on port 1.
- * Only the burst calls are counted.
+ * What the driver's burst functions cost, and what the device does with their packets: two net_rnic ports
+ * on the embedded software RNIC, joined by a wire, and one thread that sends on port 0, polls the device
+ * by hand, and receives on port 1. Only the burst calls are counted, or only the poll.
  *
  *	burst_bench [EAL OPTIONS] -- NAME,... BURST,... BYTES,... CALLS
  *
@@ -17,6 +17,9 @@
  *	rx-full		all offloads that the port has but timestamps
  *	rx-time		all offloads that the port has
  *	empty		nothing to receive
+ *	device		the round of the device that moves the packets, configured as testpmd does it
+ *	device-udp	the same; the packets are datagrams over IPv4, without a checksum of theirs
+ *	device-csum	the same; all offloads, and the packets want the checksums of IPv4 and UDP
  *
  * EAL's options name the ports: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b. With one
  * port that sends to itself (net_ring) the same is measured for that.
@@ -49,7 +52,7 @@ static uint16_t tx_port, rx_port;
 static struct rte_ether_hdr header;
 
 enum offloads { AS_TESTPMD, NO_OFFLOADS, ALL_OFFLOADS, ALL_AND_TIME };
-enum wish { NOTHING, CHECKSUMS, LARGE_SEND };
+enum wish { NOTHING, CHECKSUMS, LARGE_SEND, DATAGRAMS };
 
 static int
 start_port(uint16_t port, enum offloads offloads)
@@ -151,6 +154,7 @@ struct bench_case {
 	enum offloads offloads;
 	bool tx, rx; /* what is counted */
 	enum wish wish;
+	bool device;
 };
 
 static const struct bench_case cases[] = {
@@ -163,6 +167,9 @@ static const struct bench_case cases[] = {
 	{ "tx-csum", ALL_OFFLOADS, true, false, CHECKSUMS },
 	{ "tx-tso", ALL_OFFLOADS, true, false, LARGE_SEND },
 	{ "rx-time", ALL_AND_TIME, false, true },
+	{ "device", AS_TESTPMD, false, false, NOTHING, true },
+	{ "device-udp", AS_TESTPMD, false, false, DATAGRAMS, true },
+	{ "device-csum", ALL_OFFLOADS, false, false, CHECKSUMS, true },
 };
 
 /* Headers as the wish needs them, and the wish. */
@@ -180,12 +187,18 @@ make_wish(struct rte_mbuf *mbuf, enum wish wish)
 	ip->version_ihl = RTE_IPV4_VHL_DEF;
 	ip->total_length = rte_cpu_to_be_16(bytes);
 	ip->time_to_live = 64;
+	if (wish != LARGE_SEND) {
+		ip->next_proto_id = IPPROTO_UDP;
+		((struct rte_udp_hdr *)(ip + 1))->dgram_len = rte_cpu_to_be_16(bytes - sizeof(*ip));
+	}
+	if (wish == DATAGRAMS) {
+		ip->hdr_checksum = rte_ipv4_cksum(ip);
+		return;
+	}
 	mbuf->l2_len = sizeof(*ether);
 	mbuf->l3_len = sizeof(*ip);
 	mbuf->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
 	if (wish == CHECKSUMS) {
-		ip->next_proto_id = IPPROTO_UDP;
-		((struct rte_udp_hdr *)(ip + 1))->dgram_len = rte_cpu_to_be_16(bytes - sizeof(*ip));
 		mbuf->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM;
 	} else {
 		ip->next_proto_id = IPPROTO_TCP;
@@ -241,6 +254,16 @@ receive(struct counted *counted, burst_fn fn, void *queue, struct rte_mbuf **pkt
 	return 0;
 }
 
+/* A round of the device, which moves a burst, as if it were a burst. */
+static uint16_t
+device_round(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	(void)queue;
+	(void)pkts;
+	by_hand_poll();
+	return n;
+}
+
 static int
 round_trips(struct counted *counted, const struct bench_case *c, unsigned int burst,
 	    unsigned int bytes, uint64_t calls)
@@ -250,8 +273,11 @@ round_trips(struct counted *counted, const struct bench_case *c, unsigned int bu
 	uint16_t sent;
 	int ret;
 
-	counted_start(counted, c->tx ? tx->tx_pkt_burst : rx->rx_pkt_burst,
-		      c->tx ? tx->txq.data[0] : rx->rxq.data[0], calls);
+	if (c->device)
+		counted_start(counted, device_round, NULL, calls);
+	else
+		counted_start(counted, c->tx ? tx->tx_pkt_burst : rx->rx_pkt_burst,
+			      c->tx ? tx->txq.data[0] : rx->rxq.data[0], calls);
 	for (uint64_t call = 0; call < calls; call++) {
 		ret = make_packets(pkts, burst, bytes, c->wish);
 		if (ret < 0)
@@ -262,6 +288,8 @@ round_trips(struct counted *counted, const struct bench_case *c, unsigned int bu
 			fprintf(stderr, "%u of a burst of %u were taken\n", sent, burst);
 			return -EIO;
 		}
+		if (c->device)
+			counted_burst(counted, pkts, burst);
 		by_hand_settle();
 		ret = receive(c->rx ? counted : NULL, rx->rx_pkt_burst, rx->rxq.data[0], pkts,
 			      burst, bytes);
@@ -286,7 +314,7 @@ measure_empty(struct counted *counted, const char *name, uint64_t calls)
 static int
 measure_sizes(struct counted *counted, const struct bench_case *c, const struct counted_plan *plan)
 {
-	if (!c->tx && !c->rx) {
+	if (!c->tx && !c->rx && !c->device) {
 		measure_empty(counted, c->name, plan->calls);
 		return 0;
 	}

@@ -73,6 +73,13 @@ __wrap_softrnic_host_put(void)
 }
 
 void
+by_hand_poll(void)
+{
+	if (host.poller != NULL)
+		softrnic_poll(host.poller);
+}
+
+void
 by_hand_settle(void)
 {
 	if (host.poller == NULL)

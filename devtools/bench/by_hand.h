@@ -7,10 +7,12 @@
 #ifndef BY_HAND_H
 #define BY_HAND_H
 
-/* From here on nobody polls but by_hand_settle(). */
+/* From here on nobody polls but by_hand_poll() and by_hand_settle(). */
 void by_hand_begin(void);
 /* The thread polls again; 0 or -errno. */
 int by_hand_end(void);
+/* One round of it. */
+void by_hand_poll(void);
 /* Until the device has nothing more to do. */
 void by_hand_settle(void);
 
