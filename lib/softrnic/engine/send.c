@@ -5,6 +5,7 @@
 
 #include "softrnic/engine/send.h"
 #include "softrnic/port/port.h"
+#include "softrnic/receive/burst.h"
 #include "softrnic/wire/faults.h"
 #include "softrnic/wire/send.h"
 
@@ -66,4 +67,28 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 	else
 		softrnic_wire_send(dev, frame);
 	return true;
+}
+
+uint32_t
+softrnic_eth_transmit_burst(struct softrnic *dev, const struct softrnic_burst_frame *frames,
+			    uint32_t count)
+{
+	struct softrnic_port_counters *counters = &dev->port.counters;
+	const struct softrnic_burst_frame *frame;
+	uint64_t bytes = 0;
+
+	/* Memory of other processes is looked at in a copy. */
+	if (unlikely(dev->peer == NULL || dev->peer->conf.foreign_memory ||
+		     !dev->peer->port.link_up || !dev->port.link_up || dev->wire_full ||
+		     dev->send_aside))
+		return 0;
+	count = softrnic_eth_receive_burst(softrnic_wire_end(dev), frames, count);
+	for (frame = frames; frame < frames + count; frame++) {
+		counters->tx_packets[frame->class]++;
+		counters->tx_bytes[frame->class] += frame->length;
+		bytes += frame->length;
+	}
+	dev->stats.tx_packets += count;
+	dev->stats.tx_bytes += bytes;
+	return count;
 }

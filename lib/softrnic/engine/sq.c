@@ -19,6 +19,7 @@
 #include "softrnic/base/uar.h"
 #include "softrnic/base/work.h"
 #include "softrnic/base/wq.h"
+#include "softrnic/engine/burst.h"
 #include "softrnic/engine/send.h"
 #include "softrnic/engine/sq.h"
 #include "softrnic/event/cq.h"
@@ -330,6 +331,17 @@ sq_send_large(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe, 
 	return SQ_OK;
 }
 
+/* A multi-packet WQE has more, and waits: the share is over. */
+static inline bool
+sq_multi_waits(const struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe,
+	       uint32_t at)
+{
+	if (likely(!softrnic_share_is_over(dev)) || at >= wqe->length)
+		return false;
+	sq->multi = (struct softrnic_multi){ at, wqe->entries };
+	return true;
+}
+
 /*
  * Enhanced multi-packet SEND: each segment behind the Ethernet one is a packet of its own. The context's
  * allow_multi_pkt_send_wqe is of another WQE, which we do not offer: Linux leaves it clear and sends these. Who receives
@@ -355,6 +367,11 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe,
 		wqe->entries = sq->multi.entries;
 		sq->multi = (struct softrnic_multi){ 0 };
 	}
+	if (likely(!ask.offloads) && at + RNIC_WQE_DS_BYTES < wqe->length) {
+		*packets += softrnic_burst_send(dev, sq->pd, wqe->bytes, &at, wqe->length);
+		if (sq_multi_waits(dev, sq, wqe, at))
+			return SQ_MORE;
+	}
 	while (at < wqe->length) {
 		frame.length = 0;
 		frame.count = 0;
@@ -365,10 +382,8 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe,
 		if (rc != SQ_OK)
 			return rc;
 		++*packets;
-		if (unlikely(softrnic_share_is_over(dev)) && at < wqe->length) {
-			sq->multi = (struct softrnic_multi){ at, wqe->entries };
+		if (sq_multi_waits(dev, sq, wqe, at))
 			return SQ_MORE;
-		}
 	}
 	return SQ_OK;
 }

@@ -22,6 +22,9 @@
 
 #define CQ_LOG_SIZE_MAX 22
 #define CQ_NEVER_FIRED	UINT64_MAX
+#define CQ_BURST_MAX	64 /* with what is held back before it, no more than `latched` counts */
+
+_Static_assert(SOFTRNIC_CQ_BATCH + CQ_BURST_MAX <= UINT8_MAX, "entries that are held back");
 
 /* Indices are 24 bits in host memory, 32 bits here. */
 static uint32_t
@@ -73,6 +76,37 @@ softrnic_cq_make_room(struct softrnic *dev, struct softrnic_cq *cq)
 	}
 	cq->consumer = index;
 	return true;
+}
+
+uint32_t
+softrnic_cq_burst_begin(struct softrnic *dev, struct softrnic_cq *cq, uint32_t want)
+{
+	const uint32_t entries = 1u << cq->log_size;
+	uint32_t index, used, room, i;
+
+	if (cq->error || cq->batch <= 1 || dev->dump_queues ||
+	    cq->ring.generation != dev->dma_generation)
+		return 0;
+	used = cq->ignore_overrun ? 0 : cq->producer - cq->consumer;
+	if (used + want > entries && softrnic_dbrec_read(dev, &cq->dbrec, 0, &index)) {
+		index = cq_index_extend(cq, index);
+		if (cq->producer - index <= entries)
+			cq->consumer = index;
+		used = cq->producer - cq->consumer;
+	}
+	if (used > entries)
+		return 0;
+	room = entries - used;
+	/* A batch never goes round its ring. */
+	if (cq->latch != NULL && room > entries - cq->latched)
+		room = entries - cq->latched;
+	if (room > CQ_BURST_MAX)
+		room = CQ_BURST_MAX;
+	if (want < room)
+		room = want;
+	for (i = 0; i < room; i++)
+		softrnic_prefetch_to_write(softrnic_cq_burst_place(cq, i));
+	return room;
 }
 
 int

@@ -58,6 +58,17 @@ softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
 	return (struct rnic_cqe *)entry;
 }
 
+/* It got entries: the round ends with a look at it, and the driver writes there. */
+static inline void
+softrnic_cq_to_look_at(struct softrnic *dev, struct softrnic_cq *cq)
+{
+	if (cq->pending)
+		return;
+	cq->pending = true;
+	__builtin_prefetch(cq->dbrec.host);
+	STAILQ_INSERT_TAIL(&dev->pending_cqs, cq, pending_link);
+}
+
 /* What there is to do for an entry beside the owner byte. */
 static inline void
 softrnic_cq_advance(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic_cqe *cqe,
@@ -70,12 +81,7 @@ softrnic_cq_advance(struct softrnic *dev, struct softrnic_cq *cq, const struct r
 	cq->producer++;
 	if (solicited)
 		cq->solicited = cq->producer;
-	if (!cq->pending) {
-		cq->pending = true;
-		/* The round ends with a look at it, and the driver writes there. */
-		__builtin_prefetch(cq->dbrec.host);
-		STAILQ_INSERT_TAIL(&dev->pending_cqs, cq, pending_link);
-	}
+	softrnic_cq_to_look_at(dev, cq);
 	dev->stats.cqes++;
 }
 
@@ -129,6 +135,66 @@ softrnic_cq_publish_soon(struct softrnic *dev, struct softrnic_cq *cq, struct rn
 			softrnic_cq_show(cq);
 	}
 	softrnic_cq_advance(dev, cq, cqe, solicited);
+}
+
+/*
+ * Several at once, of a batch as above. softrnic_cq_burst_begin() says for how many of `want` there is room, without an error
+ * and without taking it, and asks for their lines; 0: one by one, please, for whatever reason. Each of them is made
+ * at softrnic_cq_burst_entry(), by its place in the burst, and put down there; softrnic_cq_burst_end() ends a burst of as many as were made.
+ */
+uint32_t softrnic_cq_burst_begin(struct softrnic *dev, struct softrnic_cq *cq, uint32_t want);
+
+static inline struct rnic_cqe *
+softrnic_cq_burst_place(const struct softrnic_cq *cq, uint32_t at)
+{
+	const uint32_t slot = (cq->producer + at) & ((1u << cq->log_size) - 1);
+	uint8_t *entry = softrnic_ring_at(&cq->ring, slot << cq->cqe_bytes_log2);
+
+	return (struct rnic_cqe *)(entry + (1u << cq->cqe_bytes_log2) - sizeof(struct rnic_cqe));
+}
+
+/* All of it zero but the last byte. */
+static inline struct rnic_cqe *
+softrnic_cq_burst_entry(struct softrnic *dev, struct softrnic_cq *cq, uint32_t at)
+{
+	struct rnic_cqe *cqe = softrnic_cq_burst_place(cq, at);
+
+	(void)dev;
+	softrnic_audit(dev, cqe, sizeof(*cqe), SOFTRNIC_DMA_WRITE);
+	if (at == 0 && cq->latch == NULL) {
+		cq->next = cqe;
+		cqe = &cq->first;
+	}
+	memset(cqe, 0, offsetof(struct rnic_cqe, op_own));
+	return cqe;
+}
+
+static inline void
+softrnic_cq_burst_put(struct softrnic_cq *cq, uint32_t at, struct rnic_cqe *cqe,
+		      enum rnic_cqe_opcode opcode)
+{
+	const uint8_t op_own =
+		(uint8_t)RNIC_CQE_OP_OWN(opcode, (cq->producer + at) >> cq->log_size & 1);
+
+	__atomic_store_n(&cqe->op_own, op_own, __ATOMIC_RELEASE);
+}
+
+static inline void
+softrnic_cq_burst_end(struct softrnic *dev, struct softrnic_cq *cq, uint32_t count)
+{
+	if (count == 0)
+		return;
+	if (cq->latch == NULL) {
+		LIST_INSERT_HEAD(&dev->latched_cqs, cq, latch_link);
+		cq->latch = cq->next;
+		cq->latched = 0;
+	}
+	cq->latched = (uint8_t)(cq->latched + count);
+	cq->producer += count;
+	dev->stats.cqes += count;
+	softrnic_cq_to_look_at(dev, cq);
+	if (cq->latched >= cq->batch)
+		softrnic_cq_show(cq);
 }
 
 /* An error CQE; 0, or -ENOSPC if the CQ takes none. */

@@ -155,6 +155,38 @@ softrnic_tpt_chunk(const struct softrnic_mkey *mkey, uint64_t va, uint32_t lengt
 }
 
 /*
+ * The key, if it is one of the domain that grants the access, and what it leads to is known; else NULL. Good for many accesses
+ * in a row, until a command or another WQE is executed.
+ */
+static inline const struct softrnic_mkey *
+softrnic_tpt_key(const struct softrnic *dev, uint32_t key, uint32_t pd, unsigned int access)
+{
+	const struct softrnic_object_table *table = &dev->tables[SOFTRNIC_MKEY];
+	const struct softrnic_mkey *mkey;
+	uint32_t index = (key >> 8) - table->first;
+
+	if (index >= table->size || table->slots[index] == NULL)
+		return NULL;
+	mkey = (const struct softrnic_mkey *)table->slots[index];
+	if (mkey->variant != (uint8_t)key || mkey->pd != pd ||
+	    (access & ~(unsigned int)mkey->access) != 0 || mkey->generation != dev->dma_generation)
+		return NULL;
+	return mkey;
+}
+
+/* [va, va + length) of what it leads to, if that is one piece of host memory that is quickly found; else NULL. */
+static inline uint8_t *
+softrnic_tpt_piece(const struct softrnic_mkey *mkey, uint64_t va, uint32_t length)
+{
+	const uint64_t at = va - mkey->start;
+
+	/* va below start wraps to more than any length; the last comparison cannot wrap behind the one before it. */
+	if (at > mkey->length || length > mkey->length - at)
+		return NULL;
+	return likely(mkey->flat != NULL) ? mkey->flat + at : softrnic_tpt_chunk(mkey, va, length);
+}
+
+/*
  * Host address of [va, va + length) if it is one piece of host memory that is quickly found, and the access is
  * allowed; NULL: ask softrnic_tpt_translate(), which handles every other case and counts refusals.
  */
@@ -162,22 +194,9 @@ static inline uint8_t *
 softrnic_tpt_flat(const struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 		  uint32_t length, unsigned int access)
 {
-	const struct softrnic_object_table *table = &dev->tables[SOFTRNIC_MKEY];
-	const struct softrnic_mkey *mkey;
-	uint32_t index = (key >> 8) - table->first;
-	uint64_t at;
+	const struct softrnic_mkey *mkey = softrnic_tpt_key(dev, key, pd, access);
 
-	if (index >= table->size || table->slots[index] == NULL)
-		return NULL;
-	mkey = (const struct softrnic_mkey *)table->slots[index];
-	at = va - mkey->start;
-	/* va below start wraps to more than any length; the last comparison cannot wrap behind the one before it. */
-	if (mkey->variant != (uint8_t)key || mkey->pd != pd ||
-	    (access & ~(unsigned int)mkey->access) != 0 ||
-	    mkey->generation != dev->dma_generation || at > mkey->length ||
-	    length > mkey->length - at)
-		return NULL;
-	return likely(mkey->flat != NULL) ? mkey->flat + at : softrnic_tpt_chunk(mkey, va, length);
+	return unlikely(mkey == NULL) ? NULL : softrnic_tpt_piece(mkey, va, length);
 }
 
 /* All of them, called before memory is taken away from the device (its `holders`). */

@@ -69,4 +69,17 @@ softrnic_eth_class(const uint8_t *head)
 							       : SOFTRNIC_ETH_MULTICAST;
 }
 
+/*
+ * A frame that may go with others of its sender, in a burst: one piece of a length that the sender's port takes, and nothing is left to
+ * be done to it. Who takes a burst takes as many as are plain to it, too, from the first one on, and says how many. Valid as a
+ * frame is.
+ */
+struct softrnic_burst_frame {
+	const uint8_t *bytes;
+	uint32_t length;
+	uint16_t end; /* of its segment in the sender's WQE */
+	uint8_t class;
+};
+#define SOFTRNIC_BURST 64 /* more than the packets of any WQE */
+
 #endif

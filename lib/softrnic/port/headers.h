@@ -28,6 +28,16 @@ softrnic_is_vlan(uint16_t type)
 	return type == SOFTRNIC_ETHERTYPE_CVLAN || type == SOFTRNIC_ETHERTYPE_SVLAN;
 }
 
+/* Has it headers that a completion tells of? By its type, of which all others are passed by. */
+static inline bool
+softrnic_frame_has_headers(const uint8_t *head)
+{
+	uint16_t type = softrnic_load16(head + 12);
+
+	return type == SOFTRNIC_ETHERTYPE_IPV4 || type == SOFTRNIC_ETHERTYPE_IPV6 ||
+	       softrnic_is_vlan(type);
+}
+
 /* An IP packet in a frame, behind at most two tags. Offsets count from the frame's start. */
 struct softrnic_headers {
 	uint32_t l3, l4;
@@ -85,11 +95,19 @@ bool softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 			       const struct softrnic_headers *headers, uint8_t cs_flags);
 
 /*
- * Of a received IP or tagged frame: header types, and whether its checksums are right, or what is left to be added up to
- * know that. head: its first bytes.
+ * Of a received IP or tagged frame of so many bytes: header types, and whether its checksums are right, or what is left to be added
+ * up to know that. head: its first bytes, SOFTRNIC_ETH_HEAD_MAX or all of them, which may change. l4_sum: the sum over what is behind
+ * the IP header; NULL: not known.
  */
-void softrnic_headers_receive(const struct softrnic_frame *frame, const uint8_t *head,
-			      uint32_t bytes, struct softrnic_rx_info *info);
+void softrnic_headers_receive(const uint8_t *head, uint32_t length, const uint16_t *l4_sum,
+			      struct softrnic_rx_info *info);
+
+/*
+ * The frame, in one piece, to where it is received, with what is left to be added up (info->sum.bytes > 0) added up. A small one of
+ * another process must be in our own memory.
+ */
+void softrnic_rx_copy(uint8_t *to, const uint8_t *from, uint32_t length,
+		      struct softrnic_rx_info *info);
 
 /* The sum of what is behind the IP header is known. */
 static inline void

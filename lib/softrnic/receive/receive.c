@@ -58,8 +58,7 @@ softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 		dev->stats.rx_unmatched++;
 		return;
 	}
-	softrnic_steer(dev, frame, head,
-		       frame->length < sizeof(room) ? frame->length : (uint32_t)sizeof(room));
+	softrnic_steer(dev, frame, head);
 }
 
 void

@@ -20,14 +20,9 @@
 #include "softrnic/receive/rmp.h"
 #include "softrnic/receive/rq.h"
 
-#define RQ_STRIDE_LOG_MIN 4   /* one data segment */
-#define RQ_ADDRESSES	  12  /* of a frame: a VLAN tag follows */
-#define RQ_AHEAD	  256 /* bytes: WQEs to come are asked for early */
-#define RQ_SMALL	  128
+#define RQ_STRIDE_LOG_MIN 4    /* one data segment */
+#define RQ_ADDRESSES	  12   /* of a frame: a VLAN tag follows */
 #define RQ_FLUSH	  1024 /* WQEs at a time */
-
-_Static_assert(RQ_SMALL <= SOFTRNIC_ETH_PRIVATE,
-	       "small frames of other processes have been copied");
 
 /* The vendor syndromes of our error CQEs tell the places apart. */
 enum rq_vendor_syndrome {
@@ -162,29 +157,26 @@ softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq)
 	       rq_refill(dev, rq);
 }
 
+uint32_t
+softrnic_rq_posted(struct softrnic *dev, struct softrnic_rq *rq, uint32_t want)
+{
+	uint32_t posted = (uint16_t)(rq->producer - rq->consumer);
+
+	if (!rq->plain || rq->rmp != NULL)
+		return 0;
+	if (posted < want || rq->ring.generation != dev->dma_generation) {
+		if (!rq_refill(dev, rq))
+			return 0;
+		posted = (uint16_t)(rq->producer - rq->consumer);
+	}
+	return posted < want ? posted : want;
+}
+
 /* Room that one data segment gives, in host pieces. */
 struct rq_room {
 	struct iovec pieces[SOFTRNIC_FRAME_PIECES];
 	int count, next;
 };
-
-/* The data segment at byte `at` of the ring. */
-static inline const void *
-rq_ring_at(struct softrnic *dev, const struct softrnic_rq *rq, uint32_t at)
-{
-	const void *segment = softrnic_ring_at(&rq->ring, at);
-
-	softrnic_audit(dev, segment, sizeof(struct rnic_wqe_data), SOFTRNIC_DMA_READ);
-	(void)dev;
-	return segment;
-}
-
-/* We need no padding in front of it. */
-static inline uint32_t
-rq_segment_length(const struct rnic_wqe_data *seg)
-{
-	return rnic_be32_to_cpu(seg->byte_count) & ~RNIC_WQE_START_PADDING;
-}
 
 /*
  * Resolve up to `want` bytes of segment `index` of the WQE, in the ring or a copy of it. 0: the list ends here; < 0:
@@ -202,10 +194,11 @@ rq_segment(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 	if (copy != NULL)
 		memcpy(&seg, copy + index * sizeof(seg), sizeof(seg));
 	else
-		memcpy(&seg, rq_ring_at(dev, rq, (wqe << rq->log_stride) + index * sizeof(seg)),
+		memcpy(&seg,
+		       softrnic_rq_ring_at(dev, rq, (wqe << rq->log_stride) + index * sizeof(seg)),
 		       sizeof(seg));
 	SOFTRNIC_PRIVATE(seg);
-	length = rq_segment_length(&seg);
+	length = softrnic_rq_segment_length(&seg);
 	key = rnic_be32_to_cpu(seg.lkey);
 	if (length == 0 && key == RNIC_WQE_INVALID_LKEY)
 		return 0;
@@ -249,25 +242,6 @@ rq_copied(const struct softrnic_sum_part *part, struct softrnic_rx_info *info)
 {
 	if (info->sum.bytes != 0)
 		softrnic_rx_sum(info, part->sum);
-}
-
-/* The only piece of a frame, with something to be added up. A small one of another process is in our own memory. */
-static __attribute__((noinline)) void
-rq_copy_summed(uint8_t *to, const struct softrnic_frame *frame, struct softrnic_rx_info *info)
-{
-	const struct softrnic_sum_part part = rq_sum_part(frame, info);
-	const uint8_t *from = frame->pieces[0].iov_base;
-	const uint32_t end = part.skip + part.left;
-
-	if (frame->length <= RQ_SMALL) {
-		softrnic_rx_sum(info, softrnic_sum_bytes(from + part.skip, part.left));
-		softrnic_copy(to, from, frame->length);
-		return;
-	}
-	softrnic_copy(to, from, part.skip);
-	softrnic_rx_sum(info, softrnic_sum_copy(to + part.skip, from + part.skip, part.left));
-	if (end < frame->length)
-		softrnic_copy(to + end, from + end, frame->length - end);
 }
 
 /* Scatter the frame over the WQE; 0, -EMSGSIZE, or what the translation refused with. */
@@ -322,15 +296,15 @@ rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrn
 	       struct softrnic_rx_info *info)
 {
 	const uint32_t at = (rq->consumer & ((1u << rq->log_size) - 1)) << rq->log_stride;
-	const void *wqe = rq_ring_at(dev, rq, at);
+	const void *wqe = softrnic_rq_ring_at(dev, rq, at);
 	struct rnic_wqe_data seg;
 	uint8_t *to;
 
 	memcpy(&seg, wqe, sizeof(seg));
 	SOFTRNIC_PRIVATE(seg);
 	/* The core that posted it has its line. At the ring's end the hint is of no use, nor harm. */
-	__builtin_prefetch((const uint8_t *)wqe + RQ_AHEAD);
-	if (frame->count != 1 || rq_segment_length(&seg) < frame->length)
+	__builtin_prefetch((const uint8_t *)wqe + SOFTRNIC_RQ_AHEAD);
+	if (frame->count != 1 || softrnic_rq_segment_length(&seg) < frame->length)
 		return false;
 	to = softrnic_tpt_flat(dev, rnic_be32_to_cpu(seg.lkey), rq->pd,
 			       rnic_be64_to_cpu(seg.address), frame->length, SOFTRNIC_LOCAL_WRITE);
@@ -340,7 +314,7 @@ rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrn
 	if (info->sum.bytes == 0)
 		softrnic_copy(to, frame->pieces[0].iov_base, frame->length);
 	else
-		rq_copy_summed(to, frame, info);
+		softrnic_rx_copy(to, frame->pieces[0].iov_base, frame->length, info);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #ifndef SOFTRNIC_RQ_H
 #define SOFTRNIC_RQ_H
 
+#include "prm/wqe.h"
 #include "softrnic/base/command.h"
 #include "softrnic/base/ring.h"
 #include "softrnic/port/headers.h"
@@ -37,9 +38,36 @@ struct softrnic_rq {
 void softrnic_rq_sweep(struct softrnic *dev, unsigned int count);
 /* Has the queue a WQE for a frame that came now? */
 bool softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq);
+/*
+ * How many WQEs of its own ring, up to `want`, it has for frames that ask for nothing more than others; 0 too when it takes frames in
+ * another way, or none.
+ */
+uint32_t softrnic_rq_posted(struct softrnic *dev, struct softrnic_rq *rq, uint32_t want);
 /* Deliver a frame to an RQ: one WQE, one CQE. */
 void softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 			 const struct softrnic_frame *frame, struct softrnic_rx_info *info);
+
+/* ---- Inline: WQEs as they are in the ring. ---- */
+
+#define SOFTRNIC_RQ_AHEAD 256 /* bytes: WQEs to come are asked for early */
+
+/* The data segment at byte `at` of the ring. */
+static inline const void *
+softrnic_rq_ring_at(struct softrnic *dev, const struct softrnic_rq *rq, uint32_t at)
+{
+	const void *segment = softrnic_ring_at(&rq->ring, at);
+
+	softrnic_audit(dev, segment, sizeof(struct rnic_wqe_data), SOFTRNIC_DMA_READ);
+	(void)dev;
+	return segment;
+}
+
+/* We need no padding in front of it. */
+static inline uint32_t
+softrnic_rq_segment_length(const struct rnic_wqe_data *seg)
+{
+	return rnic_be32_to_cpu(seg->byte_count) & ~RNIC_WQE_START_PADDING;
+}
 
 /* See softrnic_object_drop(). */
 void softrnic_rq_drop(struct softrnic *dev, struct softrnic_object *object);

@@ -283,16 +283,6 @@ steer_spread(const struct softrnic_tir *tir, const struct steer_key *key,
 	return tir->rqt->rqs[info->hash & (tir->rqt->size - 1)];
 }
 
-/* Has it headers that a completion tells of? By its type, of which all others are passed by. */
-static inline bool
-steer_frame_has_headers(const uint8_t *head)
-{
-	uint16_t type = softrnic_load16(head + 12);
-
-	return type == SOFTRNIC_ETHERTYPE_IPV4 || type == SOFTRNIC_ETHERTYPE_IPV6 ||
-	       softrnic_is_vlan(type);
-}
-
 /* To one TIR of the verdict. */
 static __rte_always_inline void
 steer_deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
@@ -341,7 +331,7 @@ steer_deliver_to_many(struct softrnic *dev, const struct softrnic_frame *frame,
 /* Hand the frame to all TIRs of the verdict. key: NULL if the frame was not parsed. */
 static __rte_always_inline void
 steer_deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
-	      uint32_t head_bytes, const struct steer_result *result, const struct steer_key *key)
+	      const struct steer_result *result, const struct steer_key *key)
 {
 	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
 
@@ -349,8 +339,9 @@ steer_deliver(struct softrnic *dev, const struct softrnic_frame *frame, const ui
 		dev->stats.rx_unmatched++;
 		return;
 	}
-	if (steer_frame_has_headers(head))
-		softrnic_headers_receive(frame, head, head_bytes, &info);
+	if (softrnic_frame_has_headers(head))
+		softrnic_headers_receive(head, frame->length,
+					 frame->l4_summed ? &frame->l4_sum : NULL, &info);
 	if (unlikely(result->count > 1))
 		steer_deliver_to_many(dev, frame, result, key, &info);
 	else
@@ -359,9 +350,10 @@ steer_deliver(struct softrnic *dev, const struct softrnic_frame *frame, const ui
 
 /* Through the flow tables; the verdict is kept for frames like this one, if it hangs on nothing else. */
 static __attribute__((noinline)) void
-steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
-	   uint32_t head_bytes)
+steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head)
 {
+	const uint32_t head_bytes =
+		frame->length < SOFTRNIC_ETH_HEAD_MAX ? frame->length : SOFTRNIC_ETH_HEAD_MAX;
 	struct softrnic_steering *steering = dev->steering;
 	struct steer_result own, *result = &own;
 	struct steer_key key;
@@ -376,28 +368,18 @@ steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8
 		steering->cache_key[1] = key.words[1] & steering->cache_mask[1];
 		steering->cached = true;
 	}
-	steer_deliver(dev, frame, head, head_bytes, result, &key);
+	steer_deliver(dev, frame, head, result, &key);
 }
 
 void
-softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
-	       uint32_t head_bytes)
+softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head)
 {
 	struct softrnic_steering *steering = dev->steering;
-	uint64_t words[2];
 
-	/*
-	 * Source address and type stand in the frame as in the key's first word, the destination as in its second
-	 * one. A tagged frame has another type there: it is looked at in full.
-	 */
-	memcpy(&words[0], head + 6, 8);
-	memcpy(&words[1], head, 8);
-	if (likely(steering->cached) &&
-	    (words[0] & steering->cache_mask[0]) == steering->cache_key[0] &&
-	    (words[1] & steering->cache_mask[1]) == steering->cache_key[1])
-		steer_deliver(dev, frame, head, head_bytes, &steering->cache, NULL);
+	if (softrnic_steer_is_cached(steering, head))
+		steer_deliver(dev, frame, head, &steering->cache, NULL);
 	else
-		steer_walk(dev, frame, head, head_bytes);
+		steer_walk(dev, frame, head);
 }
 
 enum softrnic_eth_room

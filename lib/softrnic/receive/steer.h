@@ -12,6 +12,10 @@
 #ifndef SOFTRNIC_STEER_H
 #define SOFTRNIC_STEER_H
 
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
 #include "prm/flow.h"
 #include "softrnic/base/device.h"
 #include "softrnic/base/sizes.h"
@@ -110,9 +114,24 @@ struct softrnic_steering {
 	struct steer_result cache;
 };
 
-/* Send the frame through the flow tables. */
-void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
-		    uint32_t head_bytes);
+/* Send the frame through the flow tables. head: its first bytes, SOFTRNIC_ETH_HEAD_MAX or all of them. */
+void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head);
+/* Is the verdict that is kept the one on this frame, too? At least SOFTRNIC_ETH_HEADER bytes are there. */
+static inline bool
+softrnic_steer_is_cached(const struct softrnic_steering *steering, const uint8_t *head)
+{
+	uint64_t words[2];
+
+	/*
+	 * Source address and type stand in the frame as in the key's first word, the destination as in its second
+	 * one. A tagged frame has another type there: it is looked at in full.
+	 */
+	memcpy(&words[0], head + 6, 8);
+	memcpy(&words[1], head, 8);
+	return likely(steering->cached) &&
+	       (words[0] & steering->cache_mask[0]) == steering->cache_key[0] &&
+	       (words[1] & steering->cache_mask[1]) == steering->cache_key[1];
+}
 /* Where would softrnic_steer() send it, and is there room? */
 enum softrnic_eth_room softrnic_steer_room(struct softrnic *dev, const uint8_t *head,
 					   uint32_t head_bytes);
