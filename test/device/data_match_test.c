@@ -8,7 +8,15 @@
 
 #include <cmocka.h>
 
+#include <rte_common.h>
+
+#include "../counts.h"
 #include "data_frames.h"
+
+#define FRAMES_IN_A_ROW 100u
+#define FRAME_BYTES	200u /* the longest of them has fewer */
+#define ADDRESS_ROWS	6u   /* the first ones */
+#define CHAIN		3u   /* tables, each asking for one field */
 
 enum frame {
 	TCP4,
@@ -49,6 +57,7 @@ static const struct row {
 	enum frame frame;
 	uint32_t value;
 } rows[] = {
+	/* ADDRESS_ROWS */
 	{ F(SMAC_47_16), TCP4, 0x02667788 },
 	{ F(SMAC_15_0), TCP4, 0x99aa },
 	{ F(DMAC_47_16), TCP4, 0x02112233 },
@@ -105,11 +114,11 @@ static const struct row {
 	{ F(DST_IP_31_0), UDP6, 0xacb1b6bb },
 };
 
+/* What stands at w->out, as it stands there. */
 static bool
-arrives(struct df_world *w, enum frame frame)
+arrives_as_it_is(struct df_world *w, uint32_t bytes)
 {
 	struct rnic_cqe cqe;
-	uint32_t bytes = df_build(w->out, &specs[frame], 0);
 	const uint8_t *got;
 
 	df_wqe(w, bytes, 1);
@@ -118,6 +127,12 @@ arrives(struct df_world *w, enum frame frame)
 	if (got != NULL)
 		assert_memory_equal(got, w->out, bytes);
 	return got != NULL;
+}
+
+static bool
+arrives(struct df_world *w, enum frame frame)
+{
+	return arrives_as_it_is(w, df_build(w->out, &specs[frame], 0));
 }
 
 /* A table whose one group looks at that field and nothing else, with one entry. */
@@ -131,6 +146,13 @@ table_of(struct df_world *w, const struct row *row, uint32_t level, uint32_t val
 	assert_int_equal(drv_table_of(&w->dp.drv, level, miss, &entry, 1, &table), 0);
 	assert_int_equal(drv_fte_set(&w->dp.drv, &entry), 0);
 	return table;
+}
+
+static uint32_t
+draw(uint32_t *random)
+{
+	*random = *random * 1664525u + 1013904223u;
+	return *random >> 8;
 }
 
 static void
@@ -176,6 +198,65 @@ test_misses_go_on(void **state)
 	assert_int_equal(dp_stats(&w->dp).rx_unmatched, 2);
 }
 
+/*
+ * The device remembers what it decided. Of frames of many kinds in a row, one bit of each changed, it decides as it does of
+ * each of them when nothing is remembered: when the root was set anew.
+ */
+static void
+test_what_is_remembered_is_what_is_decided(void **state)
+{
+	const uint32_t chains = sanitized_run() ? 4 : 24;
+	struct df_world *w = *state;
+	uint8_t frames[FRAMES_IN_A_ROW][FRAME_BYTES];
+	bool arrived[FRAMES_IN_A_ROW];
+	uint32_t random = 1, table, chain, link, i;
+	uint32_t bytes[FRAMES_IN_A_ROW], came = 0;
+
+	for (chain = 0; chain < chains; chain++) {
+		table = 0;
+		for (link = CHAIN; link > 0; link--) {
+			/* Of every second chain, what is known without a look at all headers. */
+			const uint32_t choice = chain % 2 == 0 ? RTE_DIM(rows) : ADDRESS_ROWS;
+			const struct row *row = &rows[draw(&random) % choice];
+
+			table = table_of(w, row, link, row->value, table);
+		}
+		assert_int_equal(drv_root_set(&w->dp.drv, table), 0);
+		for (i = 0; i < FRAMES_IN_A_ROW; i++) {
+			bytes[i] = df_build(w->out, &specs[draw(&random) % FRAMES], 0);
+			w->out[draw(&random) % bytes[i]] ^= (uint8_t)(1u << draw(&random) % 8);
+			memcpy(frames[i], w->out, bytes[i]);
+			arrived[i] = arrives_as_it_is(w, bytes[i]);
+			came += arrived[i];
+		}
+		for (i = 0; i < FRAMES_IN_A_ROW; i++) {
+			assert_int_equal(drv_root_set(&w->dp.drv, table), 0);
+			memcpy(w->out, frames[i], bytes[i]);
+			assert_int_equal(arrives_as_it_is(w, bytes[i]), arrived[i]);
+		}
+	}
+	assert_in_range(came, chains, chains * (FRAMES_IN_A_ROW - 1));
+}
+
+/* Of tagged frames so many kinds that each place for a verdict is needed for one of them. */
+static void
+test_a_verdict_that_makes_room_is_gone(void **state)
+{
+	const struct row type = { F(ETHERTYPE), TCP4, 0x0800 };
+	struct df_world *w = *state;
+	uint32_t bytes, i;
+
+	assert_int_equal(drv_root_set(&w->dp.drv, table_of(w, &type, 1, 0x0800, 0)), 0);
+	assert_true(arrives(w, TCP4));
+	for (i = 0; i < 200; i++) {
+		bytes = df_build(w->out, &specs[CTAG], 0);
+		w->out[16] = 0x90;
+		w->out[17] = (uint8_t)i;
+		assert_false(arrives_as_it_is(w, bytes));
+		assert_true(arrives(w, TCP4));
+	}
+}
+
 int
 main(void)
 {
@@ -183,6 +264,10 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_each_field_by_its_value, df_setup,
 						df_teardown),
 		cmocka_unit_test_setup_teardown(test_misses_go_on, df_setup, df_teardown),
+		cmocka_unit_test_setup_teardown(test_a_verdict_that_makes_room_is_gone, df_setup,
+						df_teardown),
+		cmocka_unit_test_setup_teardown(test_what_is_remembered_is_what_is_decided,
+						df_setup, df_teardown),
 	};
 
 	return cmocka_run_group_tests_name("data_match", tests, NULL, NULL);

@@ -244,7 +244,7 @@ softrnic_eth_receive_burst(struct softrnic *dev, const struct softrnic_burst_fra
 
 	if (unlikely(dev->state != SOFTRNIC_HCA_READY || dev->dead || !dev->steering->cached))
 		return 0;
-	verdict = &dev->steering->cache;
+	verdict = dev->steering->cache;
 	if (verdict->count != 1 || verdict->to[0].tir->rq == NULL)
 		return 0;
 	rq = verdict->to[0].tir->rq;

@@ -56,19 +56,24 @@ softrnic_steering_fields(struct rnic_flow_table_fields *fields)
 		rnic_flow_table_fields_set(fields, offered[i], 1);
 }
 
+static void
+flow_mask_add(struct softrnic_steering *steering, const struct flow_group *group)
+{
+	for (uint32_t i = 0; i < group->word_count; i++)
+		steering->mask.words[group->words[i]] |= group->mask.words[group->words[i]];
+}
+
 /* What frames must have in common to share a verdict. The type always counts: it tells tagged frames from others. */
 static void
-flow_cache_mask_make(struct softrnic_steering *steering)
+flow_mask_make(struct softrnic_steering *steering)
 {
 	static const uint8_t type_mask[8] = { 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 	const struct flow_group *group;
 
-	memcpy(&steering->cache_mask[0], type_mask, 8);
-	steering->cache_mask[1] = 0;
-	LIST_FOREACH(group, &steering->groups, all) {
-		steering->cache_mask[0] |= group->mask.words[0];
-		steering->cache_mask[1] |= group->mask.words[1];
-	}
+	memset(&steering->mask, 0, sizeof(steering->mask));
+	memcpy(&steering->mask.words[0], type_mask, 8);
+	LIST_FOREACH(group, &steering->groups, all)
+		flow_mask_add(steering, group);
 }
 
 int
@@ -89,7 +94,7 @@ softrnic_steering_init(struct softrnic *dev)
 	steering->by_index = calloc((size_t)1 << STEER_INDEX_LOG, sizeof(*steering->by_index));
 	if (steering->buckets == NULL || steering->by_index == NULL)
 		return -ENOMEM;
-	flow_cache_mask_make(steering);
+	flow_mask_make(steering);
 	softrnic_steering_changed(dev);
 	return 0;
 }
@@ -170,7 +175,7 @@ softrnic_steering_drop(struct softrnic *dev)
 		flow_table_free(dev, table);
 	}
 	dev->steering->next_group_id = 0;
-	flow_cache_mask_make(dev->steering);
+	flow_mask_make(dev->steering);
 	softrnic_steering_changed(dev);
 	return true;
 }
@@ -433,8 +438,7 @@ flow_group_insert(struct softrnic *dev, struct softrnic_flow_table *table, struc
 	LIST_INSERT_HEAD(&steering->groups, group, all);
 	steering->group_count++;
 	steering->uncacheable_groups += !group->cacheable;
-	steering->cache_mask[0] |= group->mask.words[0];
-	steering->cache_mask[1] |= group->mask.words[1];
+	flow_mask_add(steering, group);
 	return RNIC_STATUS_OK;
 }
 
@@ -543,7 +547,7 @@ SOFTRNIC_CMD(destroy_flow_group)
 	if (group->entry_count > 0)
 		return RNIC_STATUS_RES_BUSY;
 	flow_group_free(dev, table, group);
-	flow_cache_mask_make(dev->steering);
+	flow_mask_make(dev->steering);
 	softrnic_spend_steps(dev, dev->steering->group_count);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;

@@ -13,12 +13,6 @@
 
 #define IPV6_FRAGMENT_HEADER 44
 
-/* Bits of rx_hash_field_select. */
-#define RX_HASH_SRC_IP	 0x1
-#define RX_HASH_DST_IP	 0x2
-#define RX_HASH_L4_SPORT 0x4
-#define RX_HASH_L4_DPORT 0x8
-
 static void
 steer_parse_l4(struct rnic_fte_match_set_lyr_2_4 *set, uint8_t proto, const uint8_t *l4,
 	       uint32_t bytes)
@@ -197,55 +191,6 @@ steer_walk_tables(struct softrnic *dev, const struct steer_key *key, struct stee
 	softrnic_spend_steps(dev, steps);
 }
 
-/*
- * A pair of fields as input of the hash: what is selected of it. Symmetric, where both are: OR and XOR stand for source
- * and destination, so that both directions of a flow have one hash.
- */
-static uint32_t
-steer_hash_pair(uint8_t *input, const uint8_t *src, const uint8_t *dst, uint32_t bytes,
-		bool use_src, bool use_dst, bool symmetric)
-{
-	uint32_t n = 0, i;
-
-	if (symmetric && use_src && use_dst) {
-		for (i = 0; i < bytes; i++) {
-			input[i] = src[i] | dst[i];
-			input[bytes + i] = src[i] ^ dst[i];
-		}
-		return 2 * bytes;
-	}
-	if (use_src) {
-		memcpy(input, src, bytes);
-		n = bytes;
-	}
-	if (use_dst) {
-		memcpy(input + n, dst, bytes);
-		n += bytes;
-	}
-	return n;
-}
-
-/* What a completion says of the fields that went into the hash. */
-static uint8_t
-steer_hash_type(uint64_t fields, uint64_t version, uint64_t proto, bool has_l4)
-{
-	uint8_t type = 0;
-
-	if ((fields & RX_HASH_SRC_IP) != 0)
-		type |= version == 4 ? RNIC_CQE_HASH_SRC_IPV4 : RNIC_CQE_HASH_SRC_IPV6;
-	if ((fields & RX_HASH_DST_IP) != 0)
-		type |= version == 4 ? RNIC_CQE_HASH_DST_IPV4 : RNIC_CQE_HASH_DST_IPV6;
-	if (!has_l4)
-		return type;
-	if ((fields & RX_HASH_L4_SPORT) != 0)
-		type |= proto == SOFTRNIC_PROTO_TCP ? RNIC_CQE_HASH_TCP_SPORT
-						    : RNIC_CQE_HASH_UDP_SPORT;
-	if ((fields & RX_HASH_L4_DPORT) != 0)
-		type |= proto == SOFTRNIC_PROTO_TCP ? RNIC_CQE_HASH_TCP_DPORT
-						    : RNIC_CQE_HASH_UDP_DPORT;
-	return type;
-}
-
 /* Which queue of an indirect TIR: the hash over the header fields that the TIR selects, as far as the frame has them. */
 static struct softrnic_rq *
 steer_spread(const struct softrnic_tir *tir, const struct steer_key *key,
@@ -253,33 +198,12 @@ steer_spread(const struct softrnic_tir *tir, const struct steer_key *key,
 {
 	const struct rnic_fte_match_set_lyr_2_4 *set =
 		(const struct rnic_fte_match_set_lyr_2_4 *)key;
-	const struct rnic_tirc *tirc = &tir->context;
-	const uint8_t *bytes = (const uint8_t *)key;
-	uint64_t fields = rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_OUTER_SELECTED_FIELDS);
-	uint64_t version =
-		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION);
-	uint64_t proto =
-		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL);
-	bool has_l4 = (proto == SOFTRNIC_PROTO_TCP || proto == SOFTRNIC_PROTO_UDP) &&
-		      rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG) == 0;
-	uint32_t ip_at = version == 4 ? 0x2c : 0x20, ip_bytes = version == 4 ? 4 : 16;
-	uint32_t l4_at = proto == SOFTRNIC_PROTO_UDP ? 0x1c : 0x14, n;
-	bool symmetric = rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_SYMMETRIC) != 0;
-	uint8_t input[SOFTRNIC_TOEPLITZ_INPUT];
 
 	if (tir->rqt == NULL || tir->rqt->size == 0)
 		return NULL;
-	if (version != 0 && rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_FN) == RNIC_RX_HASH_TOEPLITZ) {
-		n = steer_hash_pair(input, bytes + ip_at, bytes + ip_at + 0x10, ip_bytes,
-				    (fields & RX_HASH_SRC_IP) != 0, (fields & RX_HASH_DST_IP) != 0,
-				    symmetric);
-		if (has_l4)
-			n += steer_hash_pair(input + n, bytes + l4_at, bytes + l4_at + 2, 2,
-					     (fields & RX_HASH_L4_SPORT) != 0,
-					     (fields & RX_HASH_L4_DPORT) != 0, symmetric);
-		info->hash = softrnic_toeplitz((const uint8_t *)tirc + 0x28, input, n);
-		info->hash_type = steer_hash_type(fields, version, proto, has_l4);
-	}
+	if (tir->rss.is_done &&
+	    rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION) != 0)
+		info->hash = softrnic_rss_hash(&tir->rss, set, &info->hash_type);
 	return tir->rqt->rqs[info->hash & (tir->rqt->size - 1)];
 }
 
@@ -348,27 +272,59 @@ steer_deliver(struct softrnic *dev, const struct softrnic_frame *frame, const ui
 		steer_deliver_to(dev, frame, result, 0, key, &info);
 }
 
-/* Through the flow tables; the verdict is kept for frames like this one, if it hangs on nothing else. */
+/* Where a verdict on such frames is kept: by what counts of them for any verdict. */
+static struct steer_verdict *
+steer_verdict(struct softrnic_steering *steering, const struct steer_key *key, bool *is_there)
+{
+	uint64_t words[STEER_KEY_WORDS] = { 0 }, sum = 0, differs = 0;
+	struct steer_verdict *verdict;
+	uint32_t i, w;
+
+	for (i = 0; i < steering->mask_count; i++) {
+		w = steering->mask_words[i];
+		words[w] = key->words[w] & steering->mask.words[w];
+		sum += words[w] * steering->secrets[2 * w];
+	}
+	verdict = &steering->verdicts[sum >> (64 - STEER_VERDICTS_LOG)];
+	for (i = 0; i < steering->mask_count; i++) {
+		w = steering->mask_words[i];
+		differs |= words[w] ^ verdict->key.words[w];
+	}
+	*is_there = verdict->is_there && differs == 0;
+	if (!*is_there)
+		memcpy(verdict->key.words, words, sizeof(words));
+	return verdict;
+}
+
+/*
+ * Whatever the tables look at, frames that have it in common have one verdict. Those of tables that look at addresses and type
+ * alone are known without their other headers: softrnic_steer_is_cached().
+ */
 static __attribute__((noinline)) void
 steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head)
 {
-	const uint32_t head_bytes =
-		frame->length < SOFTRNIC_ETH_HEAD_MAX ? frame->length : SOFTRNIC_ETH_HEAD_MAX;
 	struct softrnic_steering *steering = dev->steering;
-	struct steer_result own, *result = &own;
+	struct steer_verdict *verdict;
 	struct steer_key key;
+	bool is_there;
 
-	steer_parse(&key, head, head_bytes);
-	if (steering->cacheable && !softrnic_is_vlan(softrnic_load16(head + 12)))
-		result = &steering->cache;
-	steer_walk_tables(dev, &key, result);
-	if (result != &own) {
+	steer_parse(&key, head,
+		    frame->length < SOFTRNIC_ETH_HEAD_MAX ? frame->length : SOFTRNIC_ETH_HEAD_MAX);
+	verdict = steer_verdict(steering, &key, &is_there);
+	if (!is_there) {
+		steer_walk_tables(dev, &key, &verdict->result);
+		verdict->is_there = true;
+		/* It may have been the last frame's that had to make room. */
+		steering->cached = false;
+	}
+	if (steering->cacheable && !softrnic_is_vlan(softrnic_load16(head + 12))) {
 		/* What the verdict is of, not what was read before: the sender may have changed it in between. */
-		steering->cache_key[0] = key.words[0] & steering->cache_mask[0];
-		steering->cache_key[1] = key.words[1] & steering->cache_mask[1];
+		steering->cache_key[0] = key.words[0] & steering->mask.words[0];
+		steering->cache_key[1] = key.words[1] & steering->mask.words[1];
+		steering->cache = &verdict->result;
 		steering->cached = true;
 	}
-	steer_deliver(dev, frame, head, result, &key);
+	steer_deliver(dev, frame, head, &verdict->result, &key);
 }
 
 void
@@ -377,7 +333,7 @@ softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const u
 	struct softrnic_steering *steering = dev->steering;
 
 	if (softrnic_steer_is_cached(steering, head))
-		steer_deliver(dev, frame, head, &steering->cache, NULL);
+		steer_deliver(dev, frame, head, steering->cache, NULL);
 	else
 		steer_walk(dev, frame, head);
 }
@@ -415,7 +371,15 @@ void
 softrnic_steering_changed(struct softrnic *dev)
 {
 	struct softrnic_steering *steering = dev->steering;
+	uint32_t i;
 
+	for (i = 0; i < STEER_VERDICTS; i++)
+		steering->verdicts[i].is_there = false;
+	steering->mask_count = 0;
+	for (i = 0; i < STEER_KEY_WORDS; i++) {
+		if (steering->mask.words[i] != 0)
+			steering->mask_words[steering->mask_count++] = (uint8_t)i;
+	}
 	steering->cached = false;
 	/* Indirect TIRs look at each frame's addresses. */
 	steering->cacheable = steering->uncacheable_groups == 0 && steering->indirect_entries == 0;

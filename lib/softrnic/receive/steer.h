@@ -93,6 +93,15 @@ struct steer_result {
 	} to[STEER_TIRS_MAX];
 };
 
+/* The verdict on frames that have in common what counts. */
+#define STEER_VERDICTS_LOG 4
+#define STEER_VERDICTS	   (1u << STEER_VERDICTS_LOG)
+struct steer_verdict {
+	struct steer_key key; /* of them, masked */
+	bool is_there;
+	struct steer_result result;
+};
+
 struct softrnic_steering {
 	struct softrnic_flow_table *root;
 	uint32_t next_group_id; /* from softrnic_tunables.flow_groups on */
@@ -104,14 +113,20 @@ struct softrnic_steering {
 	uint32_t bucket_mask;
 	/* of the hash: for the two halves of each word, and for the group */
 	uint64_t secrets[2 * STEER_KEY_WORDS + 1];
+	/* What of a frame's headers counts for some group, and the type; and the words of it that are not zero. */
+	struct steer_key mask;
+	uint8_t mask_words[STEER_KEY_WORDS];
+	uint32_t mask_count;
+	/* Verdicts that were come to, dropped by every change of tables. */
+	struct steer_verdict verdicts[STEER_VERDICTS];
 	/*
-	 * The verdict on the last frame, for as long as frames look alike: valid when no group looks beyond addresses
-	 * and type (the first two words), and dropped by every change of tables and TIRs.
+	 * The one on the last frame, for as long as frames look alike: valid when no group looks beyond addresses
+	 * and type (the first two words) and no TIR does.
 	 */
 	bool cacheable, cached;
 	uint32_t uncacheable_groups, indirect_entries; /* none: cacheable */
-	uint64_t cache_mask[2], cache_key[2];
-	struct steer_result cache;
+	uint64_t cache_key[2];
+	const struct steer_result *cache;
 };
 
 /* Send the frame through the flow tables. head: its first bytes, SOFTRNIC_ETH_HEAD_MAX or all of them. */
@@ -129,8 +144,8 @@ softrnic_steer_is_cached(const struct softrnic_steering *steering, const uint8_t
 	memcpy(&words[0], head + 6, 8);
 	memcpy(&words[1], head, 8);
 	return likely(steering->cached) &&
-	       (words[0] & steering->cache_mask[0]) == steering->cache_key[0] &&
-	       (words[1] & steering->cache_mask[1]) == steering->cache_key[1];
+	       (words[0] & steering->mask.words[0]) == steering->cache_key[0] &&
+	       (words[1] & steering->mask.words[1]) == steering->cache_key[1];
 }
 /* Where would softrnic_steer() send it, and is there room? */
 enum softrnic_eth_room softrnic_steer_room(struct softrnic *dev, const uint8_t *head,

@@ -115,6 +115,7 @@ SOFTRNIC_CMD(create_tir)
 		softrnic_free(dev, tir);
 		return status;
 	}
+	softrnic_rss_init(&tir->rss, &tir->context);
 	tir_refer(tir, 1);
 	tir_set_self_lb(dev, tir, rnic_tirc_get(tirc, RNIC_TIRC_SELF_LB_BLOCK));
 	rnic_object_out_set(out, RNIC_OBJECT_OUT_NUMBER, tir->object.number);
@@ -130,6 +131,7 @@ tir_modify_hash(struct softrnic_tir *tir, const struct rnic_tirc *tirc)
 		      rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_SYMMETRIC));
 	memcpy(&tir->context.dw[HASH_KEY_DW], &tirc->dw[HASH_KEY_DW],
 	       (HASH_SELECTION_DW - HASH_KEY_DW + 1) * sizeof(tirc->dw[0]));
+	softrnic_rss_init(&tir->rss, &tir->context);
 }
 
 SOFTRNIC_CMD(modify_tir)

@@ -5,6 +5,7 @@
 #define SOFTRNIC_TIR_H
 
 #include "softrnic/base/command.h"
+#include "softrnic/receive/rss.h"
 
 struct softrnic_rq;
 
@@ -23,6 +24,7 @@ struct softrnic_tir {
 	struct softrnic_object *td;
 	uint8_t self_lb; /* enum rnic_tir_self_lb */
 	struct rnic_tirc context;
+	struct softrnic_rss rss;
 };
 
 /* May the table have that many queues, by all TIRs that choose from it? */
