@@ -19,6 +19,7 @@
  *	empty		nothing to receive
  *	device		the round of the device that moves the packets, configured as testpmd does it
  *	device-udp	the same; the packets are datagrams over IPv4, without a checksum of theirs
+ *	device-rss	the same, of many flows, where port 1 spreads by their hash
  *	device-csum	the same; all offloads, and the packets want the checksums of IPv4 and UDP
  *
  * EAL's options name the ports: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b. With one
@@ -37,6 +38,7 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
+#include <rte_random.h>
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
@@ -51,8 +53,8 @@ static struct rte_mempool *tx_pool, *rx_pool;
 static uint16_t tx_port, rx_port;
 static struct rte_ether_hdr header;
 
-enum offloads { AS_TESTPMD, NO_OFFLOADS, ALL_OFFLOADS, ALL_AND_TIME };
-enum wish { NOTHING, CHECKSUMS, LARGE_SEND, DATAGRAMS };
+enum offloads { AS_TESTPMD, NO_OFFLOADS, RX_OFFLOADS, ALL_OFFLOADS, ALL_AND_TIME };
+enum wish { NOTHING, CHECKSUMS, LARGE_SEND, DATAGRAMS, FLOWS };
 
 static int
 start_port(uint16_t port, enum offloads offloads)
@@ -65,10 +67,11 @@ start_port(uint16_t port, enum offloads offloads)
 	if (ret < 0)
 		return ret;
 	memset(&conf, 0, sizeof(conf));
-	if (offloads == AS_TESTPMD)
+	if (offloads == AS_TESTPMD || offloads == RX_OFFLOADS)
 		conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
-	if (offloads >= ALL_OFFLOADS) {
+	if (offloads >= ALL_OFFLOADS)
 		conf.txmode.offloads = info.tx_offload_capa & ~RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	if (offloads >= RX_OFFLOADS) {
 		conf.rxmode.offloads = info.rx_offload_capa;
 		if (offloads != ALL_AND_TIME)
 			conf.rxmode.offloads &= ~RTE_ETH_RX_OFFLOAD_TIMESTAMP;
@@ -169,6 +172,7 @@ static const struct bench_case cases[] = {
 	{ "rx-time", ALL_AND_TIME, false, true },
 	{ "device", AS_TESTPMD, false, false, NOTHING, true },
 	{ "device-udp", AS_TESTPMD, false, false, DATAGRAMS, true },
+	{ "device-rss", RX_OFFLOADS, false, false, FLOWS, true },
 	{ "device-csum", ALL_OFFLOADS, false, false, CHECKSUMS, true },
 };
 
@@ -191,7 +195,11 @@ make_wish(struct rte_mbuf *mbuf, enum wish wish)
 		ip->next_proto_id = IPPROTO_UDP;
 		((struct rte_udp_hdr *)(ip + 1))->dgram_len = rte_cpu_to_be_16(bytes - sizeof(*ip));
 	}
-	if (wish == DATAGRAMS) {
+	if (wish == FLOWS) {
+		ip->src_addr = (uint32_t)rte_rand();
+		((struct rte_udp_hdr *)(ip + 1))->src_port = (uint16_t)rte_rand();
+	}
+	if (wish == DATAGRAMS || wish == FLOWS) {
 		ip->hdr_checksum = rte_ipv4_cksum(ip);
 		return;
 	}

@@ -18,7 +18,7 @@ ROW = re.compile(r"row (\S+) burst (\d+) bytes (\d+)")
 TIMEOUT = 600
 
 OURS = ["tx-none", "tx-none-nofree", "tx-full", "tx-csum", "tx-tso", "rx-none", "rx-full", "rx-time",
-        "device", "device-udp", "device-csum", "empty"]
+        "device", "device-udp", "device-rss", "device-csum", "empty"]
 PEER = ["tx-none", "tx-none-nofree", "tx-none-nompw", "tx-full", "tx-inline", "rx-vec", "rx-scalar",
         "rx-scalar-plain", "empty-vec", "empty-scalar"]
 
@@ -242,7 +242,8 @@ def main():
         "net_mlx5: the distribution's library on queues made by hand; a - is a burst size at which"
         " the function delivers nothing",
         "device: a round of the software RNIC, from the WQE to the receiver's completion; of frames that are"
-        " no IP packets, UDP over IPv4 without a checksum, and UDP with all offloads and RSS",
+        " no IP packets, UDP over IPv4 without a checksum, such of random flows with RSS, and UDP with"
+        " all offloads and RSS",
         "net_mlx5 also fills packet type, RSS hash and checksum flags (rx-vec always, rx-scalar-plain"
         " the type alone); net_rnic fills them in rx-full",
     ]

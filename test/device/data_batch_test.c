@@ -148,6 +148,48 @@ arm_interrupt(struct fixture *f)
 
 /* ---- Within a round ---- */
 
+/* What the data path does for a burst of packets. */
+static struct softrnic_cq_burst
+complete_burst(struct fixture *f, uint32_t count)
+{
+	struct softrnic *dev = f->dp->dev;
+	struct softrnic_cq_burst burst;
+	struct rnic_cqe *cqe;
+	uint8_t op_own;
+
+	assert_int_equal(softrnic_cq_burst_open(dev, inside(f), count, &burst), count);
+	for (uint32_t i = 0; i < count; i++) {
+		cqe = softrnic_cq_burst_claim(dev, &burst, i, RNIC_CQE_REQUESTER, &op_own);
+		cqe->wqe_counter = rnic_cpu_to_be16((uint16_t)f->posted++);
+		softrnic_cq_burst_put(cqe, op_own);
+	}
+	return burst;
+}
+
+/* None of it is seen before it ends; a short one waits as part of a batch. */
+static void
+a_burst_is_seen_when_it_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic_cq_burst burst;
+
+	burst = complete_burst(f, 3);
+	assert_int_equal(visible(f), 0);
+	softrnic_cq_burst_close(f->dp->dev, &burst, 3);
+	assert_int_equal(visible(f), 0);
+	complete(f, 2);
+	assert_int_equal(visible(f), 0);
+	burst = complete_burst(f, SOFTRNIC_CQ_BATCH - 5);
+	assert_int_equal(visible(f), 0);
+	softrnic_cq_burst_close(f->dp->dev, &burst, SOFTRNIC_CQ_BATCH - 5);
+	assert_int_equal(visible(f), SOFTRNIC_CQ_BATCH);
+	burst = complete_burst(f, 2);
+	softrnic_cq_burst_close(f->dp->dev, &burst, 2);
+	assert_int_equal(visible(f), SOFTRNIC_CQ_BATCH);
+	softrnic_cq_flush(f->dp->dev);
+	assert_int_equal(visible(f), SOFTRNIC_CQ_BATCH + 2);
+}
+
 static void
 entries_are_seen_together(void **state)
 {
@@ -581,6 +623,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(entries_are_seen_together),
+		TEST(a_burst_is_seen_when_it_ends),
 		TEST(a_full_batch_is_seen),
 		TEST(an_entry_that_does_not_wait_takes_the_others_along),
 		TEST(a_dumped_entry_is_whole),

@@ -22,27 +22,40 @@
 
 #define SQ_LOG	    8
 #define RQ_LOG	    7
+#define QUEUES	    4u
 #define BUFFER	    2048u
 #define PATTERNS    64u /* frames to choose from */
 #define SEGMENTS    40u
 #define DS_MAX	    63u
 #define INLINE	    64u
 #define LONGEST	    1600u /* longer than any that is sent */
-#define PORT_GROUPS 3u	  /* of counters: IEEE 802.3, RFC 2863, RFC 2819 */
+#define ROOTS	    3u	  /* that lead to all queues, to the first one twice, and nowhere */
+#define IN_BYTES    (((size_t)BUFFER << RQ_LOG) * QUEUES)
+#define PORT_GROUPS 3u /* of counters: IEEE 802.3, RFC 2863, RFC 2819 */
 #define ROUNDS	    400u
 #define ROUNDS_ALL  20000u
 
-/* A cable. */
+/* A cable. Behind it are queues that frames are spread to, or one that has them all. */
 struct cable {
 	struct softrnic_poller *poller;
 	struct dp_side from, to;
+	struct dp_cq other_cqs[QUEUES - 1];
+	struct dp_rq other_rqs[QUEUES - 1];
+	uint32_t roots[ROOTS];
 };
 
 struct fixture {
 	struct cable together, apart;
 	uint64_t random;
-	uint32_t posted; /* buffers that wait for frames */
-	bool alike;	 /* all frames are, and none fails */
+	uint32_t queues;
+	uint32_t posted[QUEUES]; /* buffers that wait for frames */
+	bool alike;		 /* all frames are, and none fails */
+};
+
+/* What a test is about. */
+struct variant {
+	uint32_t queues, rx_cq_log;
+	bool foreign; /* ends are of processes that need not trust each other */
 };
 
 /* ---- Which way frames go. ---- */
@@ -95,53 +108,106 @@ one_in(struct fixture *f, uint32_t n)
 	return draw(f, n) == 0;
 }
 
+static struct dp_rq *
+queue_of(struct cable *cable, uint32_t i)
+{
+	return i == 0 ? &cable->to.rq : &cable->other_rqs[i - 1];
+}
+
 static void
 open_side(struct dp_side *side, struct softrnic_poller *poller, const char *name, uint8_t number,
-	  uint32_t rx_cq_log)
+	  const struct variant *variant)
 {
 	const struct dp_side_conf conf = {
 		.device = { .name = name,
 			    .wire = "pair:burst",
 			    .mac = { 2, 0, 0, 0, 0, number },
+			    .foreign_memory = variant->foreign,
 			    .seed = 7 },
 		.counted = true,
 		.tx_cq = { .log_size = SQ_LOG + 1, .uar = 1 },
-		.rx_cq = { .log_size = rx_cq_log, .uar = 1 },
+		.rx_cq = { .log_size = variant->rx_cq_log, .uar = 1 },
 		.sq_log_size = SQ_LOG,
 		.sq_uar = 2,
 		.sq_flags = DP_SQ_FLUSH,
 		.rq_log_size = RQ_LOG,
 		.rq_log_stride = 4,
 		.out_bytes = (size_t)PATTERNS * BUFFER,
-		.in_bytes = (size_t)BUFFER << RQ_LOG,
+		.in_bytes = IN_BYTES,
 	};
 
 	assert_int_equal(dp_side_open(side, poller, &conf), 0);
 }
 
+/* More queues, and all frames are spread over them. */
+static void
+open_queues(struct cable *cable, const struct variant *variant)
+{
+	static const uint8_t key[40] = {
+		0x2c, 0xc6, 0x81, 0xd1, 0x5b, 0xdb, 0xf4, 0xf7, 0xfc, 0xa2,
+		0x83, 0x19, 0xdb, 0x1a, 0x3e, 0x94, 0x6b, 0x9e, 0x38, 0xd9
+	};
+	const struct dp_cq_conf cq = { .log_size = variant->rx_cq_log, .uar = 1 };
+	struct dp *dp = &cable->to.dp;
+	struct drv_tir tir = {
+		.td = dp->td, .hash = RNIC_RX_HASH_TOEPLITZ, .fields = 0xf, .key = key
+	};
+	uint32_t rqns[QUEUES], tirn, i;
+
+	for (i = 0; i < variant->queues; i++) {
+		if (i > 0) {
+			assert_int_equal(dp_cq_create(dp, &cable->other_cqs[i - 1], &cq), 0);
+			assert_int_equal(dp_rq_create(dp, &cable->other_rqs[i - 1],
+						      &cable->other_cqs[i - 1], RQ_LOG, 4),
+					 0);
+		}
+		rqns[i] = queue_of(cable, i)->rqn;
+	}
+	assert_int_equal(drv_rqt_create(&dp->drv, rqns, variant->queues, &tir.rqtn), 0);
+	assert_int_equal(drv_tir_create(&dp->drv, &tir, &tirn), 0);
+	assert_int_equal(drv_root_to_tirs(&dp->drv, &tirn, 1, &cable->roots[0]), 0);
+}
+
+/* Other ways for frames. */
+static void
+open_roots(struct cable *cable)
+{
+	struct dp *dp = &cable->to.dp;
+	const uint32_t twice[] = { cable->to.rq.tirn, cable->to.rq.tirn };
+
+	cable->roots[0] = dp->root;
+	assert_int_equal(drv_root_to_tirs(&dp->drv, twice, 2, &cable->roots[1]), 0);
+	assert_int_equal(drv_table_of(&dp->drv, 0, 0, NULL, 0, &cable->roots[2]), 0);
+	assert_int_equal(drv_root_set(&dp->drv, cable->roots[0]), 0);
+}
+
 /* The receiver has an address for packets of queue pairs, which are no frames for its queue. */
 static void
-open_cable(struct cable *cable, uint32_t rx_cq_log)
+open_cable(struct cable *cable, const struct variant *variant)
 {
 	const struct drv_roce_addr address = { .gid = { [10] = 0xff, 0xff, 0x0a, 0x0b, 0x0c, 0x0d },
 					       .mac = 0x020000000009 };
 
 	assert_int_equal(softrnic_poller_create(&cable->poller), 0);
-	open_side(&cable->from, cable->poller, "from", 8, RQ_LOG);
-	open_side(&cable->to, cable->poller, "to", 9, rx_cq_log);
+	open_side(&cable->from, cable->poller, "from", 8, variant);
+	open_side(&cable->to, cable->poller, "to", 9, variant);
 	assert_int_equal(drv_vport_roce_set(&cable->to.dp.drv, true), 0);
 	assert_int_equal(drv_roce_addr_set(&cable->to.dp.drv, &address), 0);
+	open_roots(cable);
+	if (variant->queues > 1)
+		open_queues(cable, variant);
 }
 
 static int
-setup_sized(void **state, uint32_t rx_cq_log)
+setup_variant(void **state, const struct variant *variant)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
 	f->random = 1;
-	open_cable(&f->together, rx_cq_log);
-	open_cable(&f->apart, rx_cq_log);
+	f->queues = variant->queues;
+	open_cable(&f->together, variant);
+	open_cable(&f->apart, variant);
 	sender_apart = f->apart.from.dp.dev;
 	frames_together = 0;
 	*state = f;
@@ -151,14 +217,27 @@ setup_sized(void **state, uint32_t rx_cq_log)
 static int
 setup(void **state)
 {
-	return setup_sized(state, RQ_LOG + 1);
+	return setup_variant(state, &(struct variant){ .queues = 1, .rx_cq_log = RQ_LOG + 1 });
+}
+
+static int
+setup_spread(void **state)
+{
+	return setup_variant(state, &(struct variant){ .queues = QUEUES, .rx_cq_log = RQ_LOG + 1 });
+}
+
+static int
+setup_foreign(void **state)
+{
+	return setup_variant(
+		state, &(struct variant){ .queues = 1, .rx_cq_log = RQ_LOG + 1, .foreign = true });
 }
 
 /* Of a CQ that takes fewer entries than its queue has WQEs. */
 static int
 setup_small(void **state)
 {
-	return setup_sized(state, 5);
+	return setup_variant(state, &(struct variant){ .queues = 1, .rx_cq_log = 5 });
 }
 
 static int
@@ -291,20 +370,30 @@ write_wqe(struct fixture *f, uint32_t most)
 			(uint16_t)(sides[i]->sq.producer - (DS_MAX + 3) / 4 + (ds + 3) / 4);
 }
 
+/* Up to all that the queue has room for. */
 static void
-post_buffers(struct fixture *f, uint32_t count)
+post_buffers(struct fixture *f, uint32_t queue, uint32_t count)
 {
-	struct dp_side *sides[] = { &f->together.to, &f->apart.to };
+	struct cable *cables[] = { &f->together, &f->apart };
 
+	f->posted[queue] += count;
 	for (; count > 0; count--) {
-		const uint32_t slot = sides[0]->rq.producer & ((1u << RQ_LOG) - 1);
+		const uint32_t slot = queue_of(cables[0], queue)->producer & ((1u << RQ_LOG) - 1);
 		const uint32_t bytes = !f->alike && one_in(f, 300) ? 1 + draw(f, 100) : BUFFER;
 
-		for (uint32_t i = 0; i < 2; i++)
-			dp_post(&sides[i]->rq, sides[i]->in + (size_t)slot * BUFFER, bytes);
+		const uint32_t lkey = !f->alike && one_in(f, 300) ? 0x100 : 0;
+
+		for (uint32_t i = 0; i < 2; i++) {
+			struct dp_rq *rq = queue_of(cables[i], queue);
+			struct rnic_wqe_data *seg = (struct rnic_wqe_data *)(rq->ring) + slot;
+
+			dp_post(rq, cables[i]->to.in + (size_t)(queue << RQ_LOG | slot) * BUFFER,
+				bytes);
+			seg->lkey = rnic_cpu_to_be32(rnic_be32_to_cpu(seg->lkey) ^ lkey);
+		}
 	}
 	for (uint32_t i = 0; i < 2; i++)
-		dp_rq_record(&sides[i]->rq);
+		dp_rq_record(queue_of(cables[i], queue));
 }
 
 /* ---- What they show. ---- */
@@ -374,24 +463,28 @@ same_counters(struct dp *a, struct dp *b)
 	}
 }
 
-/* Run what was written; how many completions the receivers got. */
+/* Run what was written; how many completions the receivers got. Buffers that were used wait no more. */
 static uint32_t
 run_both(struct fixture *f)
 {
 	struct cable *a = &f->together, *b = &f->apart;
-	uint32_t received;
+	uint32_t received = 0, came, i;
 
 	dp_sq_ring(&a->from.sq);
 	dp_sq_ring(&b->from.sq);
 	dp_run(&a->from.dp);
 	dp_run(&b->from.dp);
-	received = same_completions(&a->to.rx_cq, &b->to.rx_cq);
+	for (i = 0; i < f->queues; i++) {
+		came = same_completions(queue_of(a, i)->cq, queue_of(b, i)->cq);
+		f->posted[i] -= came < f->posted[i] ? came : f->posted[i];
+		received += came;
+	}
 	same_completions(&a->from.tx_cq, &b->from.tx_cq);
 	same_events(&a->from.dp, &b->from.dp);
 	same_events(&a->to.dp, &b->to.dp);
 	same_counters(&a->from.dp, &b->from.dp);
 	same_counters(&a->to.dp, &b->to.dp);
-	assert_memory_equal(a->to.in, b->to.in, (size_t)BUFFER << RQ_LOG);
+	assert_memory_equal(a->to.in, b->to.in, IN_BYTES);
 	return received;
 }
 
@@ -405,39 +498,53 @@ same_sq_state(struct fixture *f)
 }
 
 static uint32_t
-same_rq_state(struct fixture *f)
+same_rq_state(struct fixture *f, uint32_t queue)
 {
-	const uint32_t state = dp_rq_state(&f->together.to.rq);
+	const uint32_t state = dp_rq_state(queue_of(&f->together, queue));
 
-	assert_int_equal(dp_rq_state(&f->apart.to.rq), state);
+	assert_int_equal(dp_rq_state(queue_of(&f->apart, queue)), state);
 	return state;
 }
 
 static void
 restart_both(struct fixture *f)
 {
-	struct cable *cables[] = { &f->together, &f->apart };
-	const uint32_t sq = same_sq_state(f), rq = same_rq_state(f);
-
-	for (uint32_t i = 0; i < 2; i++) {
-		if (sq == RNIC_WQ_STATE_ERR)
-			assert_int_equal(dp_sq_restart(&cables[i]->from.sq, sq), 0);
-		if (rq == RNIC_WQ_STATE_ERR)
-			assert_int_equal(dp_rq_restart(&cables[i]->to.rq, rq), 0);
+	if (same_sq_state(f) == RNIC_WQ_STATE_ERR) {
+		assert_int_equal(dp_sq_restart(&f->together.from.sq, RNIC_WQ_STATE_ERR), 0);
+		assert_int_equal(dp_sq_restart(&f->apart.from.sq, RNIC_WQ_STATE_ERR), 0);
 	}
-	if (rq == RNIC_WQ_STATE_ERR)
-		f->posted = 0;
+	for (uint32_t i = 0; i < f->queues; i++) {
+		if (same_rq_state(f, i) != RNIC_WQ_STATE_ERR)
+			continue;
+		assert_int_equal(dp_rq_restart(queue_of(&f->together, i), RNIC_WQ_STATE_ERR), 0);
+		assert_int_equal(dp_rq_restart(queue_of(&f->apart, i), RNIC_WQ_STATE_ERR), 0);
+		f->posted[i] = 0;
+	}
 }
 
-/* The receiver's port: whom it takes frames for, and how long ones. */
+/* The receiver's port: whom it takes frames for, how long ones, and where they go. Its queues: whether they take tags off. */
 static void
 change_port(struct fixture *f)
 {
 	struct drv *drv[] = { &f->together.to.dp.drv, &f->apart.to.dp.drv };
+	struct rnic_rqc rqc = { 0 };
 	const uint16_t mtu = one_in(f, 2) ? 1522 : 1022;
 	const bool all = one_in(f, 2);
 
+	const uint32_t root = one_in(f, 4) ? draw(f, ROOTS) : 0;
+
+	rnic_rqc_set(&rqc, RNIC_RQC_VSD, one_in(f, 2));
+	for (uint32_t i = 0; i < f->queues; i++) {
+		const uint32_t rqn = queue_of(&f->together, i)->rqn;
+
+		assert_int_equal(queue_of(&f->apart, i)->rqn, rqn);
+		assert_int_equal(drv_rq_change(drv[0], rqn, RNIC_MODIFY_RQ_VSD, &rqc), 0);
+		assert_int_equal(drv_rq_change(drv[1], rqn, RNIC_MODIFY_RQ_VSD, &rqc), 0);
+	}
 	for (uint32_t i = 0; i < 2; i++) {
+		struct cable *cable = i == 0 ? &f->together : &f->apart;
+
+		assert_int_equal(drv_root_set(drv[i], cable->roots[root]), 0);
 		assert_int_equal(drv_vport_promisc_set(drv[i], all), 0);
 		assert_int_equal(drv_mtu_set(drv[i], mtu), 0);
 	}
@@ -455,20 +562,17 @@ static void
 test_frames_of_all_kinds(void **state)
 {
 	struct fixture *f = *state;
-	uint32_t received = 0, posted, wqes, came;
+	uint32_t received = 0, wqes, i;
 
 	for (uint32_t round = 0; round < rounds(); round++) {
 		if (one_in(f, 20))
 			change_port(f);
 		/* Some rounds find too few buffers. */
-		posted = draw(f, (1u << RQ_LOG) - f->posted + 1);
-		post_buffers(f, posted);
-		f->posted += posted;
+		for (i = 0; i < f->queues; i++)
+			post_buffers(f, i, draw(f, (1u << RQ_LOG) - f->posted[i] + 1));
 		for (wqes = 1 + draw(f, 3); wqes > 0; wqes--)
 			write_wqe(f, SEGMENTS);
-		came = run_both(f);
-		f->posted = came > f->posted ? 0 : f->posted - came;
-		received += came;
+		received += run_both(f);
 		restart_both(f);
 	}
 	assert_true(received > rounds());
@@ -483,12 +587,11 @@ test_frames_that_overrun_the_queue(void **state)
 	struct fixture *f = *state;
 
 	f->alike = true;
-	while (same_rq_state(f) == RNIC_WQ_STATE_RDY) {
-		post_buffers(f, (1u << RQ_LOG) - f->posted);
-		f->posted = 1u << RQ_LOG;
+	while (same_rq_state(f, 0) == RNIC_WQ_STATE_RDY) {
+		post_buffers(f, 0, (1u << RQ_LOG) - f->posted[0]);
 		write_wqe(f, SEGMENTS);
 		write_wqe(f, SEGMENTS);
-		f->posted -= run_both(f);
+		run_both(f);
 	}
 	assert_int_equal(dp_stats(&f->together.to.dp).cq_overruns, 1);
 	assert_true(frames_together > 0);
@@ -499,6 +602,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_frames_of_all_kinds, setup, teardown),
+		{ "frames_that_are_spread", test_frames_of_all_kinds, setup_spread, teardown,
+		  NULL },
+		{ "frames_of_other_processes", test_frames_of_all_kinds, setup_foreign, teardown,
+		  NULL },
 		cmocka_unit_test_setup_teardown(test_frames_that_overrun_the_queue, setup_small,
 						teardown),
 	};

@@ -77,10 +77,8 @@ softrnic_eth_transmit_burst(struct softrnic *dev, const struct softrnic_burst_fr
 	const struct softrnic_burst_frame *frame;
 	uint64_t bytes = 0;
 
-	/* Memory of other processes is looked at in a copy. */
-	if (unlikely(dev->peer == NULL || dev->peer->conf.foreign_memory ||
-		     !dev->peer->port.link_up || !dev->port.link_up || dev->wire_full ||
-		     dev->send_aside))
+	if (unlikely(dev->peer == NULL || !dev->peer->port.link_up || !dev->port.link_up ||
+		     dev->wire_full || dev->send_aside))
 		return 0;
 	count = softrnic_eth_receive_burst(softrnic_wire_end(dev), frames, count);
 	for (frame = frames; frame < frames + count; frame++) {

@@ -79,12 +79,13 @@ softrnic_cq_make_room(struct softrnic *dev, struct softrnic_cq *cq)
 }
 
 uint32_t
-softrnic_cq_burst_begin(struct softrnic *dev, struct softrnic_cq *cq, uint32_t want)
+softrnic_cq_burst_open(struct softrnic *dev, struct softrnic_cq *cq, uint32_t want,
+		       struct softrnic_cq_burst *burst)
 {
 	const uint32_t entries = 1u << cq->log_size;
-	uint32_t index, used, room, i;
+	uint32_t index, used, room;
 
-	if (cq->error || cq->batch <= 1 || dev->dump_queues ||
+	if (cq->error || cq->batch <= 1 || dev->dump_queues || cq->ring.flat == NULL ||
 	    cq->ring.generation != dev->dma_generation)
 		return 0;
 	used = cq->ignore_overrun ? 0 : cq->producer - cq->consumer;
@@ -92,7 +93,7 @@ softrnic_cq_burst_begin(struct softrnic *dev, struct softrnic_cq *cq, uint32_t w
 		index = cq_index_extend(cq, index);
 		if (cq->producer - index <= entries)
 			cq->consumer = index;
-		used = cq->producer - cq->consumer;
+		used = cq->ignore_overrun ? 0 : cq->producer - cq->consumer;
 	}
 	if (used > entries)
 		return 0;
@@ -102,11 +103,17 @@ softrnic_cq_burst_begin(struct softrnic *dev, struct softrnic_cq *cq, uint32_t w
 		room = entries - cq->latched;
 	if (room > CQ_BURST_MAX)
 		room = CQ_BURST_MAX;
-	if (want < room)
-		room = want;
-	for (i = 0; i < room; i++)
-		softrnic_prefetch_to_write(softrnic_cq_burst_place(cq, i));
-	return room;
+	/* An entry of 128 bytes has the completion in its second half. */
+	*burst = (struct softrnic_cq_burst){
+		.cq = cq,
+		.ring = (uint8_t *)cq->ring.flat + (1u << cq->cqe_bytes_log2) -
+			sizeof(struct rnic_cqe),
+		.producer = cq->producer,
+		.mask = entries - 1,
+		.entry_shift = cq->cqe_bytes_log2,
+		.log_size = cq->log_size,
+	};
+	return want < room ? want : room;
 }
 
 int

@@ -138,50 +138,51 @@ softrnic_cq_publish_soon(struct softrnic *dev, struct softrnic_cq *cq, struct rn
 }
 
 /*
- * Several at once, of a batch as above. softrnic_cq_burst_begin() says for how many of `want` there is room, without an error
- * and without taking it, and asks for their lines; 0: one by one, please, for whatever reason. Each of them is made
- * at softrnic_cq_burst_entry(), by its place in the burst, and put down there; softrnic_cq_burst_end() ends a burst of as many as were made.
+ * Several at once, as part of a batch. softrnic_cq_burst_open() says for how many of `want` there is room, which takes nothing and
+ * fails nothing; 0: one by one, please, for whatever reason. Each entry is claimed, made and put down later, when its line had time to
+ * come, and at the end they count.
  */
-uint32_t softrnic_cq_burst_begin(struct softrnic *dev, struct softrnic_cq *cq, uint32_t want);
+struct softrnic_cq_burst {
+	struct softrnic_cq *cq;
+	uint8_t *ring; /* the completion in the first entry */
+	uint32_t producer, mask;
+	uint8_t entry_shift, log_size;
+};
 
+uint32_t softrnic_cq_burst_open(struct softrnic *dev, struct softrnic_cq *cq, uint32_t want,
+				struct softrnic_cq_burst *burst);
+
+/* Where the at'th one of the burst is made. *op_own: its last byte. */
 static inline struct rnic_cqe *
-softrnic_cq_burst_place(const struct softrnic_cq *cq, uint32_t at)
+softrnic_cq_burst_claim(struct softrnic *dev, const struct softrnic_cq_burst *burst, uint32_t at,
+			enum rnic_cqe_opcode opcode, uint8_t *op_own)
 {
-	const uint32_t slot = (cq->producer + at) & ((1u << cq->log_size) - 1);
-	uint8_t *entry = softrnic_ring_at(&cq->ring, slot << cq->cqe_bytes_log2);
+	const uint32_t index = burst->producer + at;
+	uint8_t *entry = burst->ring + ((size_t)(index & burst->mask) << burst->entry_shift);
 
-	return (struct rnic_cqe *)(entry + (1u << cq->cqe_bytes_log2) - sizeof(struct rnic_cqe));
-}
-
-/* All of it zero but the last byte. */
-static inline struct rnic_cqe *
-softrnic_cq_burst_entry(struct softrnic *dev, struct softrnic_cq *cq, uint32_t at)
-{
-	struct rnic_cqe *cqe = softrnic_cq_burst_place(cq, at);
-
+	*op_own = (uint8_t)RNIC_CQE_OP_OWN(opcode, index >> burst->log_size & 1);
 	(void)dev;
-	softrnic_audit(dev, cqe, sizeof(*cqe), SOFTRNIC_DMA_WRITE);
-	if (at == 0 && cq->latch == NULL) {
-		cq->next = cqe;
-		cqe = &cq->first;
+	softrnic_audit(dev, entry, sizeof(struct rnic_cqe), SOFTRNIC_DMA_WRITE);
+	softrnic_prefetch_to_write(entry);
+	if (unlikely(at == 0) && burst->cq->latch == NULL) {
+		burst->cq->next = (struct rnic_cqe *)entry;
+		return &burst->cq->first;
 	}
-	memset(cqe, 0, offsetof(struct rnic_cqe, op_own));
-	return cqe;
+	return (struct rnic_cqe *)entry;
 }
 
+/* Behind its payload and its other bytes. */
 static inline void
-softrnic_cq_burst_put(struct softrnic_cq *cq, uint32_t at, struct rnic_cqe *cqe,
-		      enum rnic_cqe_opcode opcode)
+softrnic_cq_burst_put(struct rnic_cqe *cqe, uint8_t op_own)
 {
-	const uint8_t op_own =
-		(uint8_t)RNIC_CQE_OP_OWN(opcode, (cq->producer + at) >> cq->log_size & 1);
-
 	__atomic_store_n(&cqe->op_own, op_own, __ATOMIC_RELEASE);
 }
 
 static inline void
-softrnic_cq_burst_end(struct softrnic *dev, struct softrnic_cq *cq, uint32_t count)
+softrnic_cq_burst_close(struct softrnic *dev, const struct softrnic_cq_burst *burst, uint32_t count)
 {
+	struct softrnic_cq *cq = burst->cq;
+
 	if (count == 0)
 		return;
 	if (cq->latch == NULL) {

@@ -179,9 +179,10 @@ static inline uint8_t *
 softrnic_tpt_piece(const struct softrnic_mkey *mkey, uint64_t va, uint32_t length)
 {
 	const uint64_t at = va - mkey->start;
+	uint64_t end;
 
-	/* va below start wraps to more than any length; the last comparison cannot wrap behind the one before it. */
-	if (at > mkey->length || length > mkey->length - at)
+	/* va below start wraps to more than any length. */
+	if (__builtin_add_overflow(at, length, &end) || end > mkey->length)
 		return NULL;
 	return likely(mkey->flat != NULL) ? mkey->flat + at : softrnic_tpt_chunk(mkey, va, length);
 }

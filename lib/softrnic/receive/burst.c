@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The way of most frames: together with others like them, all into the one queue that the last verdict of the flow tables
- * names. What they have in common is looked at once, and their completions are written in a row, behind all payloads, when their
- * lines had time to come from the core that read them. Nothing here refuses or fails: whatever is not plain is left to
- * receive.c, frame by frame.
+ * The way of most frames: together with those around them. First it is found out where each goes, and that nothing stands in its
+ * way; then come all payloads, and behind them all completions, whose lines had time to come from the core that read them.
+ * Nothing here refuses or fails: in front of the first frame that is not plain the burst ends, and receive.c takes that one.
  */
 #include <rte_branch_prediction.h>
 
 #include "softrnic/base/copy.h"
+#include "softrnic/base/work.h"
 #include "softrnic/event/cq.h"
 #include "softrnic/memory/tpt.h"
 #include "softrnic/port/judge.h"
@@ -19,101 +19,177 @@
 #include "softrnic/receive/steer.h"
 #include "softrnic/receive/tir.h"
 
-/* What the completion of a frame says, beside what it says of all. */
-struct burst_arrival {
-	uint32_t length;
-	uint16_t checksum;
-	uint8_t hds_ip_ext, l4_l3_hdr_type;
+#define BURST_QUEUES 16 /* more end it, too */
+
+/* A receive queue that some of them go to. */
+struct burst_queue {
+	struct softrnic_rq *rq;
+	uint32_t room, count; /* frames: it has WQEs and completions for; they are for it */
+	const uint8_t *wqes;
+	uint32_t wqe, wqe_mask;		  /* where the next one is, in bytes */
+	const struct softrnic_mkey *mkey; /* of the last one; NULL: there was none */
+	struct rnic_be32 lkey;
+	struct softrnic_cq_burst cq;
 };
 
-/* Which frames are alike, for a port and its verdict. */
-struct burst_alike {
-	const struct softrnic_steering *steering;
+/* A frame on its way. */
+struct burst_arrival {
+	uint8_t *to;
+	struct rnic_cqe *cqe;
+	struct rnic_be32 user_index, hash, tag;
+	uint16_t wqe;
+	uint16_t checksum;
+	uint8_t hash_type, hds_ip_ext, l4_l3_hdr_type, op_own;
+};
+
+/* What a port takes. */
+struct burst_port {
+	const uint8_t *mac;
 	uint32_t longest;
-	bool unicast, others; /* the vport takes all of them */
+	bool unicast, others; /* all of them, whatever their address */
 	bool roce;
 };
 
-/* The receiver's own address, where the destination is in a word that begins with it. */
-static inline bool
-burst_is_own(const struct softrnic *dev, const uint8_t *head)
-{
-	return memcmp(head, dev->port.mac, sizeof(dev->port.mac)) == 0;
-}
+/* A burst, as far as it is known where its frames go. */
+struct burst {
+	struct burst_port port;
+	struct burst_queue queues[BURST_QUEUES];
+	uint32_t queue_count;
+	struct burst_arrival arrivals[SOFTRNIC_BURST];
+};
 
-/* Is it for the vport and the queue of the verdict, as the one before it? */
+/* ---- Where they go. ---- */
+
 static __rte_always_inline bool
-burst_is_alike(const struct softrnic *dev, const struct burst_alike *alike,
-	       const struct softrnic_burst_frame *frame)
+burst_is_for_port(const struct softrnic *dev, const struct burst_port *port,
+		  const struct softrnic_burst_frame *frame, const uint8_t *head)
 {
-	const uint8_t *head = frame->bytes;
-
-	if (frame->length > alike->longest || !softrnic_steer_is_cached(alike->steering, head))
+	if (frame->length > port->longest)
 		return false;
 	if (frame->class != SOFTRNIC_ETH_UNICAST) {
-		if (!alike->others)
+		if (!port->others)
 			return false;
-	} else if (!alike->unicast && !burst_is_own(dev, head)) {
+	} else if (!port->unicast && memcmp(head, port->mac, sizeof(dev->port.mac)) != 0) {
 		return false;
 	}
-	return !alike->roce || !softrnic_roce_possible(dev, head, frame->length);
+	return !port->roce || !softrnic_roce_possible(dev, head, frame->length);
 }
 
-/* So many from the first on are. */
-static inline uint32_t
-burst_count_alike(const struct softrnic *dev, const struct softrnic_burst_frame *frames,
-		  uint32_t count)
+static __rte_always_inline bool
+burst_route(struct softrnic *dev, const uint8_t *head, uint32_t length,
+	    struct softrnic_route *route)
 {
-	const struct softrnic_port *port = &dev->port;
-	const struct burst_alike alike = {
-		.steering = dev->steering,
-		.longest = softrnic_eth_frame_max(dev),
-		.unicast = port->promisc_all || port->promisc_uc,
-		.others = port->promisc_all || port->promisc_mc,
-		.roce = port->roce_enabled,
-	};
-	uint32_t i;
+	const struct softrnic_steering *steering = dev->steering;
+	const struct steer_result *verdict = steering->cache;
 
-	for (i = 0; i < count; i++) {
-		if (!burst_is_alike(dev, &alike, &frames[i]))
-			break;
+	/* A way through flow tables may be long. */
+	if (unlikely(!softrnic_steer_is_cached(steering, head)))
+		return !softrnic_share_is_over(dev) &&
+		       softrnic_steer_route(dev, head, length, route);
+	*route = (struct softrnic_route){ .rq = verdict->to[0].tir->rq, .tag = verdict->to[0].tag };
+	return verdict->count == 1;
+}
+
+/* Another queue, for up to `want` frames; NULL: there is no room. Two queues of one CQ would both take its room. */
+static __attribute__((noinline)) struct burst_queue *
+burst_queue_add(struct softrnic *dev, struct burst *burst, struct softrnic_rq *rq, uint32_t want)
+{
+	struct burst_queue *queue = &burst->queues[burst->queue_count];
+
+	for (uint32_t i = 0; i < burst->queue_count; i++) {
+		if (burst->queues[i].rq == rq)
+			return &burst->queues[i];
+		if (burst->queues[i].rq->cq == rq->cq)
+			return NULL;
 	}
-	return i;
+	if (burst->queue_count == BURST_QUEUES || rq->ring.flat == NULL)
+		return NULL;
+	*queue = (struct burst_queue){
+		.rq = rq,
+		.room = softrnic_rq_posted(dev, rq, want),
+		.wqes = rq->ring.flat,
+		.wqe = (uint32_t)rq->consumer << rq->log_stride,
+		.wqe_mask = (1u << (rq->log_size + rq->log_stride)) - 1,
+	};
+	if (queue->room > 0)
+		queue->room = softrnic_cq_burst_open(dev, rq->cq, queue->room, &queue->cq);
+	if (queue->room == 0)
+		return NULL;
+	burst->queue_count++;
+	return queue;
 }
 
-/* Where the frame goes: the first segment of a WQE has room for all of it, or it is not plain (NULL). */
+/* Where the frame is copied to, if the first segment of the queue's WQE has room for all of it; else NULL. */
 static __rte_always_inline uint8_t *
-burst_buffer(struct softrnic *dev, const struct softrnic_rq *rq, uint32_t index, uint32_t length,
-	     const struct softrnic_mkey **mkey, struct rnic_be32 *lkey)
+burst_buffer(struct softrnic *dev, struct burst_queue *queue, uint32_t length)
 {
-	const uint32_t at = (index & ((1u << rq->log_size) - 1)) << rq->log_stride;
-	const void *wqe = softrnic_rq_ring_at(dev, rq, at);
+	const uint8_t *wqe = queue->wqes + (queue->wqe & queue->wqe_mask);
 	struct rnic_wqe_data seg;
 	uint8_t *to;
 
+	softrnic_audit(dev, wqe, sizeof(seg), SOFTRNIC_DMA_READ);
 	memcpy(&seg, wqe, sizeof(seg));
 	SOFTRNIC_PRIVATE(seg);
 	/* The core that posted it has its line. At the ring's end the hint is of no use, nor harm. */
-	__builtin_prefetch((const uint8_t *)wqe + SOFTRNIC_RQ_AHEAD);
+	__builtin_prefetch(wqe + SOFTRNIC_RQ_AHEAD);
 	if (softrnic_rq_segment_length(&seg) < length)
 		return NULL;
-	if (*mkey == NULL || lkey->raw != seg.lkey.raw) {
-		*lkey = seg.lkey;
-		*mkey = softrnic_tpt_key(dev, rnic_be32_to_cpu(seg.lkey), rq->pd,
-					 SOFTRNIC_LOCAL_WRITE);
-		if (*mkey == NULL)
+	if (unlikely(queue->mkey == NULL || queue->lkey.raw != seg.lkey.raw)) {
+		queue->lkey = seg.lkey;
+		queue->mkey = softrnic_tpt_key(dev, rnic_be32_to_cpu(seg.lkey), queue->rq->pd,
+					       SOFTRNIC_LOCAL_WRITE);
+		if (queue->mkey == NULL)
 			return NULL;
 	}
-	to = softrnic_tpt_piece(*mkey, rnic_be64_to_cpu(seg.address), length);
+	to = softrnic_tpt_piece(queue->mkey, rnic_be64_to_cpu(seg.address), length);
 	if (to != NULL)
 		softrnic_audit(dev, to, length, SOFTRNIC_DMA_WRITE);
 	return to;
 }
 
-/* All that is known of it. */
+/* The next frame, behind which up to `left` more may come; false: it is not plain. */
+static __rte_always_inline bool
+burst_find(struct softrnic *dev, struct burst *burst, const struct softrnic_burst_frame *frame,
+	   const uint8_t *head, uint32_t left, struct burst_arrival *arrival)
+{
+	struct burst_queue *queue = burst->queues;
+	const struct softrnic_rq *rq;
+	struct softrnic_route route;
+
+	if (!burst_is_for_port(dev, &burst->port, frame, head) ||
+	    !burst_route(dev, head, frame->length, &route))
+		return false;
+	if (unlikely(queue->rq != route.rq)) {
+		queue = burst_queue_add(dev, burst, route.rq, left + 1);
+		if (queue == NULL)
+			return false;
+	}
+	rq = queue->rq;
+	/* A tag to be taken off. */
+	if (!rq->vsd && softrnic_is_vlan(softrnic_load16(head + 12)))
+		return false;
+	if (unlikely(queue->count == queue->room))
+		return false;
+	arrival->to = burst_buffer(dev, queue, frame->length);
+	if (unlikely(arrival->to == NULL))
+		return false;
+	arrival->cqe = softrnic_cq_burst_claim(dev, &queue->cq, queue->count,
+					       RNIC_CQE_RESPONDER_SEND, &arrival->op_own);
+	arrival->user_index = rnic_cpu_to_be32(rq->user_index);
+	arrival->hash = rnic_cpu_to_be32(route.hash);
+	arrival->tag = rnic_cpu_to_be32(route.tag);
+	arrival->hash_type = route.hash_type;
+	arrival->wqe = (uint16_t)(rq->consumer + queue->count);
+	queue->wqe += 1u << rq->log_stride;
+	queue->count++;
+	return true;
+}
+
+/* ---- Payloads. ---- */
+
 static __rte_always_inline void
-burst_arrived(struct softrnic *dev, const struct softrnic_rx_info *info,
-	      struct burst_arrival *arrival)
+burst_judged(struct softrnic *dev, const struct softrnic_rx_info *info,
+	     struct burst_arrival *arrival)
 {
 	arrival->checksum = info->checksum;
 	arrival->hds_ip_ext = info->hds_ip_ext | info->l4_ok;
@@ -122,102 +198,119 @@ burst_arrived(struct softrnic *dev, const struct softrnic_rx_info *info,
 	dev->stats.rx_checksums_bad += info->bad;
 }
 
+/* Its bytes to where they are received. own_head: what was copied of them before; NULL: nothing. */
+static __rte_always_inline void
+burst_copy(const struct softrnic_burst_frame *frame, const uint8_t *own_head, uint8_t *to)
+{
+	const uint32_t head = SOFTRNIC_ETH_PRIVATE;
+
+	if (own_head == NULL || frame->length <= head) {
+		softrnic_copy(to, own_head == NULL ? frame->bytes : own_head, frame->length);
+		return;
+	}
+	softrnic_copy(to, own_head, head);
+	softrnic_copy(to + head, frame->bytes + head, frame->length - head);
+}
+
+/* The same, and what is left to be added up. */
+static void
+burst_copy_summed(const struct softrnic_burst_frame *frame, const uint8_t *own_head, uint8_t *to,
+		  struct softrnic_rx_info *info)
+{
+	const uint32_t head = SOFTRNIC_ETH_PRIVATE, end = frame->length - info->sum.tail;
+	struct softrnic_sum_part part = { .skip = end - info->sum.bytes, .left = info->sum.bytes };
+
+	if (own_head == NULL || frame->length <= head) {
+		softrnic_rx_copy(to, own_head == NULL ? frame->bytes : own_head, frame->length,
+				 info);
+		return;
+	}
+	softrnic_sum_piece(&part, to, own_head, head);
+	softrnic_sum_piece(&part, to + head, frame->bytes + head, frame->length - head);
+	softrnic_rx_sum(info, part.sum);
+}
+
 /* The rest of the sum is known when it was copied. By value: what is known of other frames stays in registers. */
 static __attribute__((noinline)) void
-burst_place_summed(struct softrnic *dev, const struct softrnic_burst_frame *from, uint8_t *to,
-		   struct softrnic_rx_info info, struct burst_arrival *arrival)
+burst_place_summed(struct softrnic *dev, const struct softrnic_burst_frame *frame,
+		   const uint8_t *own_head, struct softrnic_rx_info info,
+		   struct burst_arrival *arrival)
 {
-	softrnic_rx_copy(to, from->bytes, from->length, &info);
-	burst_arrived(dev, &info, arrival);
+	burst_copy_summed(frame, own_head, arrival->to, &info);
+	burst_judged(dev, &info, arrival);
 }
 
 static __attribute__((noinline)) void
-burst_place_any(struct softrnic *dev, const struct softrnic_burst_frame *from, uint8_t *to,
-		struct burst_arrival *arrival)
+burst_place_any(struct softrnic *dev, const struct softrnic_burst_frame *frame,
+		const uint8_t *own_head, struct burst_arrival *arrival)
 {
 	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
 
-	softrnic_headers_receive(from->bytes, from->length, NULL, &info);
+	softrnic_headers_receive(own_head == NULL ? frame->bytes : own_head, frame->length, NULL,
+				 &info);
 	if (info.sum.bytes == 0)
-		softrnic_copy(to, from->bytes, from->length);
+		burst_copy(frame, own_head, arrival->to);
 	else
-		softrnic_rx_copy(to, from->bytes, from->length, &info);
-	burst_arrived(dev, &info, arrival);
+		burst_copy_summed(frame, own_head, arrival->to, &info);
+	burst_judged(dev, &info, arrival);
 }
 
-/* A frame with headers that its completion tells of. */
 static __rte_always_inline void
-burst_place_packet(struct softrnic *dev, const struct softrnic_burst_frame *from, uint8_t *to,
-		   struct burst_arrival *arrival)
+burst_place(struct softrnic *dev, const struct softrnic_burst_frame *frame, const uint8_t *own_head,
+	    struct burst_arrival *arrival)
 {
 	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
 
-	if (unlikely(!softrnic_judge_plain(from->bytes, from->length, NULL, &info))) {
-		burst_place_any(dev, from, to, arrival);
-	} else if (info.sum.bytes != 0) {
-		burst_place_summed(dev, from, to, info, arrival);
-	} else {
-		softrnic_copy(to, from->bytes, from->length);
-		burst_arrived(dev, &info, arrival);
+	const uint8_t *head = own_head == NULL ? frame->bytes : own_head;
+
+	if (softrnic_judge_plain(head, frame->length, NULL, &info)) {
+		if (info.sum.bytes != 0) {
+			burst_place_summed(dev, frame, own_head, info, arrival);
+			return;
+		}
+	} else if (softrnic_frame_has_headers(head)) {
+		burst_place_any(dev, frame, own_head, arrival);
+		return;
 	}
+	burst_copy(frame, own_head, arrival->to);
+	burst_judged(dev, &info, arrival);
 }
 
-/* Payloads, into the WQEs that come next: of so many frames. */
-static inline uint32_t
-burst_place(struct softrnic *dev, const struct softrnic_rq *rq,
-	    const struct softrnic_burst_frame *frames, uint32_t count,
-	    struct burst_arrival *arrivals)
+/* ---- Completions. ---- */
+
+static __rte_always_inline void
+burst_complete(const struct burst_arrival *arrival, uint32_t length, struct rnic_be64 time)
 {
-	/* Those that the verdict is good for have one type. */
-	const bool headers = softrnic_frame_has_headers(frames[0].bytes);
-	const struct softrnic_mkey *mkey = NULL;
-	const struct softrnic_burst_frame *frame;
-	struct rnic_be32 lkey = { 0 };
-	uint32_t i;
-	uint8_t *to;
+	struct rnic_cqe *cqe = arrival->cqe;
 
-	for (i = 0; i < count; i++) {
-		frame = &frames[i];
-		to = burst_buffer(dev, rq, rq->consumer + i, frame->length, &mkey, &lkey);
-		if (unlikely(to == NULL))
-			break;
-		arrivals[i] = (struct burst_arrival){ .length = frame->length,
-						      .hds_ip_ext = RNIC_CQE_L2_OK };
-		if (headers)
-			burst_place_packet(dev, frame, to, &arrivals[i]);
-		else
-			softrnic_copy(to, frame->bytes, frame->length);
-	}
-	return i;
+	memset(cqe, 0, offsetof(struct rnic_cqe, op_own));
+	cqe->rx_hash_result = arrival->hash;
+	cqe->rx_hash_type = arrival->hash_type;
+	cqe->hds_ip_ext = arrival->hds_ip_ext;
+	cqe->l4_l3_hdr_type = arrival->l4_l3_hdr_type;
+	cqe->checksum.raw = arrival->checksum;
+	cqe->srqn_user_index = arrival->user_index;
+	cqe->byte_count = rnic_cpu_to_be32(length);
+	cqe->timestamp = time;
+	cqe->sop_drop_qpn = arrival->tag;
+	cqe->wqe_counter = rnic_cpu_to_be16(arrival->wqe);
+	softrnic_cq_burst_put(cqe, arrival->op_own);
 }
 
-static inline void
-burst_complete(struct softrnic *dev, struct softrnic_rq *rq, uint32_t flow_tag, uint32_t count,
-	       const struct burst_arrival *arrivals)
+static __rte_always_inline void
+burst_end(struct softrnic *dev, struct burst *burst)
 {
-	const struct rnic_be64 time = rnic_cpu_to_be64(dev->now + dev->rx_ahead);
-	const struct rnic_be32 user_index = rnic_cpu_to_be32(rq->user_index);
-	const struct rnic_be32 tag = rnic_cpu_to_be32(flow_tag);
-	struct softrnic_cq *cq = rq->cq;
-	struct rnic_cqe *cqe;
+	struct burst_queue *queue;
 
-	for (uint32_t i = 0; i < count; i++) {
-		cqe = softrnic_cq_burst_entry(dev, cq, i);
-		cqe->hds_ip_ext = arrivals[i].hds_ip_ext;
-		cqe->l4_l3_hdr_type = arrivals[i].l4_l3_hdr_type;
-		cqe->checksum.raw = arrivals[i].checksum;
-		cqe->srqn_user_index = user_index;
-		cqe->byte_count = rnic_cpu_to_be32(arrivals[i].length);
-		cqe->timestamp = time;
-		cqe->sop_drop_qpn = tag;
-		cqe->wqe_counter = rnic_cpu_to_be16((uint16_t)(rq->consumer + i));
-		softrnic_cq_burst_put(cq, i, cqe, RNIC_CQE_RESPONDER_SEND);
+	for (queue = burst->queues; queue < burst->queues + burst->queue_count; queue++) {
+		softrnic_cq_burst_close(dev, &queue->cq, queue->count);
+		queue->rq->consumer = (uint16_t)(queue->rq->consumer + queue->count);
 	}
-	softrnic_cq_burst_end(dev, cq, count);
-	rq->consumer = (uint16_t)(rq->consumer + count);
 }
 
-static inline void
+/* ---- All of it. ---- */
+
+static __rte_always_inline void
 burst_count(struct softrnic *dev, const struct softrnic_burst_frame *frames, uint32_t count)
 {
 	struct softrnic_port_counters *counters = &dev->port.counters;
@@ -234,29 +327,64 @@ burst_count(struct softrnic *dev, const struct softrnic_burst_frame *frames, uin
 	dev->stats.rx_bytes += bytes;
 }
 
+static __rte_always_inline uint32_t
+burst_receive(struct softrnic *dev, const struct softrnic_burst_frame *frames, uint32_t count,
+	      const uint8_t (*heads)[SOFTRNIC_ETH_PRIVATE])
+{
+	const struct rnic_be64 time = rnic_cpu_to_be64(dev->now + dev->rx_ahead);
+	const struct softrnic_port *port = &dev->port;
+	struct burst burst;
+	uint32_t i;
+
+	burst.queue_count = 0;
+	burst.queues[0].rq = NULL;
+	burst.port = (struct burst_port){
+		.mac = port->mac,
+		.longest = softrnic_eth_frame_max(dev),
+		.unicast = port->promisc_all || port->promisc_uc,
+		.others = port->promisc_all || port->promisc_mc,
+		.roce = port->roce_enabled,
+	};
+	for (i = 0; i < count; i++) {
+		if (!burst_find(dev, &burst, &frames[i], heads == NULL ? frames[i].bytes : heads[i],
+				count - i - 1, &burst.arrivals[i]))
+			break;
+	}
+	count = i;
+	for (i = 0; i < count; i++)
+		burst_place(dev, &frames[i], heads == NULL ? NULL : heads[i], &burst.arrivals[i]);
+	for (i = 0; i < count; i++)
+		burst_complete(&burst.arrivals[i], frames[i].length, time);
+	burst_end(dev, &burst);
+	burst_count(dev, frames, count);
+	return count;
+}
+
+/* Frames that their sender may change meanwhile: all that is judged by is copied first, and that copy is what arrives. */
+static __attribute__((noinline)) uint32_t
+burst_receive_foreign(struct softrnic *dev, const struct softrnic_burst_frame *frames,
+		      uint32_t count)
+{
+	uint8_t heads[SOFTRNIC_BURST][SOFTRNIC_ETH_PRIVATE];
+	struct softrnic_burst_frame own[SOFTRNIC_BURST];
+
+	for (uint32_t i = 0; i < count; i++) {
+		own[i] = frames[i];
+		softrnic_copy(heads[i], frames[i].bytes,
+			      frames[i].length < SOFTRNIC_ETH_PRIVATE ? frames[i].length
+								      : SOFTRNIC_ETH_PRIVATE);
+		SOFTRNIC_PRIVATE(heads[i]);
+		own[i].class = softrnic_eth_class(heads[i]);
+	}
+	return burst_receive(dev, own, count, (const uint8_t(*)[SOFTRNIC_ETH_PRIVATE])heads);
+}
+
 uint32_t
 softrnic_eth_receive_burst(struct softrnic *dev, const struct softrnic_burst_frame *frames,
 			   uint32_t count)
 {
-	struct burst_arrival arrivals[SOFTRNIC_BURST];
-	const struct steer_result *verdict;
-	struct softrnic_rq *rq;
-
-	if (unlikely(dev->state != SOFTRNIC_HCA_READY || dev->dead || !dev->steering->cached))
+	if (unlikely(dev->state != SOFTRNIC_HCA_READY || dev->dead))
 		return 0;
-	verdict = dev->steering->cache;
-	if (verdict->count != 1 || verdict->to[0].tir->rq == NULL)
-		return 0;
-	rq = verdict->to[0].tir->rq;
-	count = burst_count_alike(dev, frames, count);
-	if (count > 0)
-		count = softrnic_rq_posted(dev, rq, count);
-	if (count > 0)
-		count = softrnic_cq_burst_begin(dev, rq->cq, count);
-	if (count == 0)
-		return 0;
-	count = burst_place(dev, rq, frames, count, arrivals);
-	burst_complete(dev, rq, verdict->to[0].tag, count, arrivals);
-	burst_count(dev, frames, count);
-	return count;
+	return unlikely(dev->conf.foreign_memory) ? burst_receive_foreign(dev, frames, count)
+						  : burst_receive(dev, frames, count, NULL);
 }

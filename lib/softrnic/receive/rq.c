@@ -160,14 +160,14 @@ softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq)
 uint32_t
 softrnic_rq_posted(struct softrnic *dev, struct softrnic_rq *rq, uint32_t want)
 {
-	uint32_t posted = (uint16_t)(rq->producer - rq->consumer);
+	uint32_t posted = (uint16_t)(rq->producer - rq->consumer), counter;
 
-	if (!rq->plain || rq->rmp != NULL)
+	if (!rq->plain || rq->rmp != NULL || rq->ring.generation != dev->dma_generation)
 		return 0;
-	if (posted < want || rq->ring.generation != dev->dma_generation) {
-		if (!rq_refill(dev, rq))
-			return 0;
-		posted = (uint16_t)(rq->producer - rq->consumer);
+	if (posted < want && softrnic_dbrec_read(dev, &rq->dbrec, 0, &counter) &&
+	    (uint16_t)(counter - rq->consumer) <= 1u << rq->log_size) {
+		rq->producer = (uint16_t)counter;
+		posted = (uint16_t)(counter - rq->consumer);
 	}
 	return posted < want ? posted : want;
 }

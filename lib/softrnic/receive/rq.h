@@ -39,8 +39,8 @@ void softrnic_rq_sweep(struct softrnic *dev, unsigned int count);
 /* Has the queue a WQE for a frame that came now? */
 bool softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq);
 /*
- * How many WQEs of its own ring, up to `want`, it has for frames that ask for nothing more than others; 0 too when it takes frames in
- * another way, or none.
+ * How many WQEs of its own ring, up to `want`, it has for frames that ask for nothing more than others. It looks, and fails nothing:
+ * 0 too when the queue takes frames in another way, or none, or is about to fail.
  */
 uint32_t softrnic_rq_posted(struct softrnic *dev, struct softrnic_rq *rq, uint32_t want);
 /* Deliver a frame to an RQ: one WQE, one CQE. */

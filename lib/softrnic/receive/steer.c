@@ -300,31 +300,58 @@ steer_verdict(struct softrnic_steering *steering, const struct steer_key *key, b
  * Whatever the tables look at, frames that have it in common have one verdict. Those of tables that look at addresses and type
  * alone are known without their other headers: softrnic_steer_is_cached().
  */
-static __attribute__((noinline)) void
-steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head)
+static const struct steer_result *
+steer_judge(struct softrnic *dev, const uint8_t *head, uint32_t length, struct steer_key *key)
 {
 	struct softrnic_steering *steering = dev->steering;
 	struct steer_verdict *verdict;
-	struct steer_key key;
 	bool is_there;
 
-	steer_parse(&key, head,
-		    frame->length < SOFTRNIC_ETH_HEAD_MAX ? frame->length : SOFTRNIC_ETH_HEAD_MAX);
-	verdict = steer_verdict(steering, &key, &is_there);
+	steer_parse(key, head, length < SOFTRNIC_ETH_HEAD_MAX ? length : SOFTRNIC_ETH_HEAD_MAX);
+	verdict = steer_verdict(steering, key, &is_there);
 	if (!is_there) {
-		steer_walk_tables(dev, &key, &verdict->result);
+		steer_walk_tables(dev, key, &verdict->result);
 		verdict->is_there = true;
 		/* It may have been the last frame's that had to make room. */
 		steering->cached = false;
 	}
 	if (steering->cacheable && !softrnic_is_vlan(softrnic_load16(head + 12))) {
 		/* What the verdict is of, not what was read before: the sender may have changed it in between. */
-		steering->cache_key[0] = key.words[0] & steering->mask.words[0];
-		steering->cache_key[1] = key.words[1] & steering->mask.words[1];
+		steering->cache_key[0] = key->words[0] & steering->mask.words[0];
+		steering->cache_key[1] = key->words[1] & steering->mask.words[1];
 		steering->cache = &verdict->result;
 		steering->cached = true;
 	}
-	steer_deliver(dev, frame, head, &verdict->result, &key);
+	return &verdict->result;
+}
+
+static __attribute__((noinline)) void
+steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head)
+{
+	struct steer_key key;
+	const struct steer_result *result = steer_judge(dev, head, frame->length, &key);
+
+	steer_deliver(dev, frame, head, result, &key);
+}
+
+bool
+softrnic_steer_route(struct softrnic *dev, const uint8_t *head, uint32_t length,
+		     struct softrnic_route *route)
+{
+	struct softrnic_rx_info info = { 0 };
+	const struct steer_result *result;
+	const struct softrnic_tir *tir;
+	struct steer_key key;
+
+	result = steer_judge(dev, head, length, &key);
+	if (result->count != 1)
+		return false;
+	tir = result->to[0].tir;
+	route->rq = tir->rq != NULL ? tir->rq : steer_spread(tir, &key, &info);
+	route->tag = result->to[0].tag;
+	route->hash = info.hash;
+	route->hash_type = info.hash_type;
+	return route->rq != NULL;
 }
 
 void

@@ -21,6 +21,7 @@
 #include "softrnic/base/sizes.h"
 #include "softrnic/port/frame.h"
 
+struct softrnic_rq;
 struct softrnic_tir;
 
 /* What would become of a frame that came now? For wires that can wait. */
@@ -131,6 +132,16 @@ struct softrnic_steering {
 
 /* Send the frame through the flow tables. head: its first bytes, SOFTRNIC_ETH_HEAD_MAX or all of them. */
 void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head);
+/* Where the only queue for a frame is, and what its completion says of that. */
+struct softrnic_route {
+	struct softrnic_rq *rq;
+	uint32_t tag, hash;
+	uint8_t hash_type;
+};
+/* Of a frame of so many bytes, as softrnic_steer() would; false: it is for none, or for several. */
+bool softrnic_steer_route(struct softrnic *dev, const uint8_t *head, uint32_t length,
+			  struct softrnic_route *route);
+
 /* Is the verdict that is kept the one on this frame, too? At least SOFTRNIC_ETH_HEADER bytes are there. */
 static inline bool
 softrnic_steer_is_cached(const struct softrnic_steering *steering, const uint8_t *head)
