@@ -40,6 +40,7 @@ struct burst_arrival {
 	uint16_t wqe;
 	uint16_t checksum;
 	uint8_t hash_type, hds_ip_ext, l4_l3_hdr_type, op_own;
+	bool has_headers; /* that its completion tells of */
 };
 
 /* What a port takes. */
@@ -66,13 +67,9 @@ burst_is_for_port(const struct softrnic *dev, const struct burst_port *port,
 {
 	if (frame->length > port->longest)
 		return false;
-	if (frame->class != SOFTRNIC_ETH_UNICAST) {
-		if (!port->others)
-			return false;
-	} else if (!port->unicast && memcmp(head, port->mac, sizeof(dev->port.mac)) != 0) {
-		return false;
-	}
-	return !port->roce || !softrnic_roce_possible(dev, head, frame->length);
+	if (frame->class != SOFTRNIC_ETH_UNICAST)
+		return port->others;
+	return port->unicast || memcmp(head, port->mac, sizeof(dev->port.mac)) == 0;
 }
 
 static __rte_always_inline bool
@@ -156,8 +153,13 @@ burst_find(struct softrnic *dev, struct burst *burst, const struct softrnic_burs
 	const struct softrnic_rq *rq;
 	struct softrnic_route route;
 
-	if (!burst_is_for_port(dev, &burst->port, frame, head) ||
-	    !burst_route(dev, head, frame->length, &route))
+	if (!burst_is_for_port(dev, &burst->port, frame, head))
+		return false;
+	arrival->has_headers = softrnic_frame_has_headers(head);
+	if (arrival->has_headers && burst->port.roce &&
+	    softrnic_roce_possible(dev, head, frame->length))
+		return false;
+	if (!burst_route(dev, head, frame->length, &route))
 		return false;
 	if (unlikely(queue->rq != route.rq)) {
 		queue = burst_queue_add(dev, burst, route.rq, left + 1);
@@ -166,7 +168,7 @@ burst_find(struct softrnic *dev, struct burst *burst, const struct softrnic_burs
 	}
 	rq = queue->rq;
 	/* A tag to be taken off. */
-	if (!rq->vsd && softrnic_is_vlan(softrnic_load16(head + 12)))
+	if (!rq->vsd && arrival->has_headers && softrnic_is_vlan(softrnic_load16(head + 12)))
 		return false;
 	if (unlikely(queue->count == queue->room))
 		return false;
@@ -260,20 +262,22 @@ burst_place(struct softrnic *dev, const struct softrnic_burst_frame *frame, cons
 	    struct burst_arrival *arrival)
 {
 	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
-
 	const uint8_t *head = own_head == NULL ? frame->bytes : own_head;
 
-	if (softrnic_judge_plain(head, frame->length, NULL, &info)) {
-		if (info.sum.bytes != 0) {
-			burst_place_summed(dev, frame, own_head, info, arrival);
-			return;
-		}
-	} else if (softrnic_frame_has_headers(head)) {
+	if (!arrival->has_headers) {
+		arrival->checksum = 0;
+		arrival->hds_ip_ext = RNIC_CQE_L2_OK;
+		arrival->l4_l3_hdr_type = 0;
+	} else if (unlikely(!softrnic_judge_plain(head, frame->length, NULL, &info))) {
 		burst_place_any(dev, frame, own_head, arrival);
 		return;
+	} else if (info.sum.bytes != 0) {
+		burst_place_summed(dev, frame, own_head, info, arrival);
+		return;
+	} else {
+		burst_judged(dev, &info, arrival);
 	}
 	burst_copy(frame, own_head, arrival->to);
-	burst_judged(dev, &info, arrival);
 }
 
 /* ---- Completions. ---- */

@@ -41,6 +41,27 @@ rss_fill(uint32_t entries[16], uint32_t place, const uint8_t *key)
 	}
 }
 
+static uint8_t
+rss_type(uint8_t selected, bool ipv6, uint32_t l4)
+{
+	static const uint8_t ports[][2] = {
+		{ 0, 0 },
+		{ RNIC_CQE_HASH_TCP_SPORT, RNIC_CQE_HASH_TCP_DPORT },
+		{ RNIC_CQE_HASH_UDP_SPORT, RNIC_CQE_HASH_UDP_DPORT },
+	};
+	uint8_t type = 0;
+
+	if ((selected & RSS_SRC_IP) != 0)
+		type |= ipv6 ? RNIC_CQE_HASH_SRC_IPV6 : RNIC_CQE_HASH_SRC_IPV4;
+	if ((selected & RSS_DST_IP) != 0)
+		type |= ipv6 ? RNIC_CQE_HASH_DST_IPV6 : RNIC_CQE_HASH_DST_IPV4;
+	if ((selected & RSS_L4_SPORT) != 0)
+		type |= ports[l4][0];
+	if ((selected & RSS_L4_DPORT) != 0)
+		type |= ports[l4][1];
+	return type;
+}
+
 void
 softrnic_rss_init(struct softrnic_rss *rss, const struct rnic_tirc *tirc)
 {
@@ -52,6 +73,8 @@ softrnic_rss_init(struct softrnic_rss *rss, const struct rnic_tirc *tirc)
 		return;
 	rss->symmetric = rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_SYMMETRIC) != 0;
 	rss->selected = (uint8_t)rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_OUTER_SELECTED_FIELDS);
+	for (uint32_t i = 0; i < 6; i++)
+		rss->types[i / 3][i % 3] = rss_type(rss->selected, i / 3 != 0, i % 3);
 	memcpy(key, (const uint8_t *)tirc + RSS_KEY_AT, sizeof(key));
 	for (place = 0; place < 2 * SOFTRNIC_RSS_INPUT; place++)
 		rss_fill(rss->table[place], place, (const uint8_t *)key);
@@ -95,40 +118,16 @@ rss_pair(const struct softrnic_rss *rss, const uint8_t *src, const uint8_t *dst,
 	return hash;
 }
 
-static uint8_t
-rss_type(uint8_t selected, uint64_t version, uint64_t proto, bool has_l4)
-{
-	uint8_t type = 0;
-
-	if ((selected & RSS_SRC_IP) != 0)
-		type |= version == 4 ? RNIC_CQE_HASH_SRC_IPV4 : RNIC_CQE_HASH_SRC_IPV6;
-	if ((selected & RSS_DST_IP) != 0)
-		type |= version == 4 ? RNIC_CQE_HASH_DST_IPV4 : RNIC_CQE_HASH_DST_IPV6;
-	if (!has_l4)
-		return type;
-	if ((selected & RSS_L4_SPORT) != 0)
-		type |= proto == SOFTRNIC_PROTO_TCP ? RNIC_CQE_HASH_TCP_SPORT
-						    : RNIC_CQE_HASH_UDP_SPORT;
-	if ((selected & RSS_L4_DPORT) != 0)
-		type |= proto == SOFTRNIC_PROTO_TCP ? RNIC_CQE_HASH_TCP_DPORT
-						    : RNIC_CQE_HASH_UDP_DPORT;
-	return type;
-}
-
 uint32_t
 softrnic_rss_hash(const struct softrnic_rss *rss, const struct rnic_fte_match_set_lyr_2_4 *set,
 		  uint8_t *type)
 {
-	const uint64_t version =
-		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION);
-	const uint64_t proto =
-		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL);
-	const bool has_l4 =
-		(proto == SOFTRNIC_PROTO_TCP || proto == SOFTRNIC_PROTO_UDP) &&
-		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG) == 0;
+	const uint32_t version = (uint32_t)rnic_fte_match_set_lyr_2_4_get(
+		set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION);
+	const uint32_t proto = (uint32_t)rnic_fte_match_set_lyr_2_4_get(
+		set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL);
 	const uint8_t *bytes = (const uint8_t *)set;
-	const uint8_t *ports = bytes + (proto == SOFTRNIC_PROTO_UDP ? RSS_UDP_AT : RSS_TCP_AT);
-	uint32_t hash, at = 0;
+	uint32_t hash, at = 0, l4 = 0;
 
 	if (version == 4)
 		hash = rss_pair(rss, bytes + RSS_IPV4_AT, bytes + RSS_IPV4_AT + RSS_DST_IP_AT, 4,
@@ -136,8 +135,12 @@ softrnic_rss_hash(const struct softrnic_rss *rss, const struct rnic_fte_match_se
 	else
 		hash = rss_pair(rss, bytes + RSS_IPV6_AT, bytes + RSS_IPV6_AT + RSS_DST_IP_AT, 16,
 				rss->selected, &at);
-	if (has_l4)
-		hash ^= rss_pair(rss, ports, ports + 2, 2, rss->selected >> 2, &at);
-	*type = rss_type(rss->selected, version, proto, has_l4);
+	if (rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG) == 0)
+		l4 = proto == SOFTRNIC_PROTO_TCP ? 1 : proto == SOFTRNIC_PROTO_UDP ? 2 : 0;
+	if (l4 != 0) {
+		bytes += l4 == 1 ? RSS_TCP_AT : RSS_UDP_AT;
+		hash ^= rss_pair(rss, bytes, bytes + 2, 2, rss->selected >> 2, &at);
+	}
+	*type = rss->types[version != 4][l4];
 	return hash;
 }

@@ -16,6 +16,8 @@ struct softrnic_rss {
 	bool is_done;	  /* else there is no such hash */
 	bool symmetric;	  /* both directions of a flow have one hash */
 	uint8_t selected; /* rx_hash_field_select */
+	/* What completions say of the hash: of IPv4, of IPv6; without ports, of TCP, of UDP. */
+	uint8_t types[2][3];
 	uint32_t table[2 * SOFTRNIC_RSS_INPUT][16];
 };
 

@@ -13,6 +13,19 @@
 
 #define IPV6_FRAGMENT_HEADER 44
 
+/* Fields of one dword, which is zero there: they are added at once. */
+#define STEER_BITS(field, value) \
+	((uint32_t)(value) << RNIC_FIELD_LOW(RNIC_FTE_MATCH_SET_LYR_2_4_##field))
+
+static inline void
+steer_add(struct rnic_fte_match_set_lyr_2_4 *set, uint32_t bits)
+{
+	struct rnic_be32 *dw =
+		&set->dw[RNIC_FIELD_OFFSET(RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION) / 4];
+
+	*dw = rnic_cpu_to_be32(rnic_be32_to_cpu(*dw) | bits);
+}
+
 static void
 steer_parse_l4(struct rnic_fte_match_set_lyr_2_4 *set, uint8_t proto, const uint8_t *l4,
 	       uint32_t bytes)
@@ -42,12 +55,10 @@ steer_parse_ipv4(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint
 		return;
 	header = (ip[0] & 0xfu) * 4;
 	fragment = (softrnic_load16(ip + 6) & 0x3fff) != 0;
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 4);
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL, ip[9]);
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_DSCP, ip[1] >> 2);
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_ECN, ip[1] & 3);
+	steer_add(set, STEER_BITS(IP_VERSION, 4) | STEER_BITS(IP_PROTOCOL, ip[9]) |
+			       STEER_BITS(IP_DSCP, ip[1] >> 2) | STEER_BITS(IP_ECN, ip[1] & 3) |
+			       STEER_BITS(FRAG, fragment));
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TTL_HOPLIMIT, ip[8]);
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG, fragment);
 	memcpy((uint8_t *)set + 0x2c, ip + 12, 4);
 	memcpy((uint8_t *)set + 0x3c, ip + 16, 4);
 	if (header >= 20 && header <= bytes && !fragment)
@@ -60,15 +71,11 @@ steer_parse_ipv6(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint
 {
 	if (bytes < 40 || ip[0] >> 4 != 6)
 		return;
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 6);
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL, ip[6]);
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_DSCP,
-				       (softrnic_load16(ip) >> 6) & 0x3f);
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_ECN,
-				       (softrnic_load16(ip) >> 4) & 3);
+	steer_add(set, STEER_BITS(IP_VERSION, 6) | STEER_BITS(IP_PROTOCOL, ip[6]) |
+			       STEER_BITS(IP_DSCP, softrnic_load16(ip) >> 6 & 0x3f) |
+			       STEER_BITS(IP_ECN, softrnic_load16(ip) >> 4 & 3) |
+			       STEER_BITS(FRAG, ip[6] == IPV6_FRAGMENT_HEADER));
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TTL_HOPLIMIT, ip[7]);
-	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG,
-				       ip[6] == IPV6_FRAGMENT_HEADER);
 	memcpy((uint8_t *)set + 0x20, ip + 8, 16);
 	memcpy((uint8_t *)set + 0x30, ip + 24, 16);
 	steer_parse_l4(set, ip[6], ip + 40, bytes - 40);
