@@ -16,7 +16,7 @@
 #define FRAMES_IN_A_ROW 100u
 #define FRAME_BYTES	200u /* the longest of them has fewer */
 #define ADDRESS_ROWS	6u   /* the first ones */
-#define CHAIN		3u   /* tables, each asking for one field */
+#define CHAIN		2u   /* tables, each asking for one field */
 
 enum frame {
 	TCP4,
@@ -205,7 +205,7 @@ test_misses_go_on(void **state)
 static void
 test_what_is_remembered_is_what_is_decided(void **state)
 {
-	const uint32_t chains = sanitized_run() ? 4 : 24;
+	const uint32_t chains = sanitized_run() ? 12 : 24;
 	struct df_world *w = *state;
 	uint8_t frames[FRAMES_IN_A_ROW][FRAME_BYTES];
 	bool arrived[FRAMES_IN_A_ROW];
@@ -235,7 +235,7 @@ test_what_is_remembered_is_what_is_decided(void **state)
 			assert_int_equal(arrives_as_it_is(w, bytes[i]), arrived[i]);
 		}
 	}
-	assert_in_range(came, chains, chains * (FRAMES_IN_A_ROW - 1));
+	assert_in_range(came, 1, chains * FRAMES_IN_A_ROW - 1);
 }
 
 /* Of tagged frames so many kinds that each place for a verdict is needed for one of them. */
