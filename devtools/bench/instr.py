@@ -22,6 +22,10 @@ OURS = ["tx-none", "tx-none-nofree", "tx-full", "tx-csum", "tx-tso", "rx-none", 
 PEER = ["tx-none", "tx-none-nofree", "tx-none-nompw", "tx-full", "tx-inline", "rx-vec", "rx-scalar",
         "rx-scalar-plain", "empty-vec", "empty-scalar"]
 
+# Of a driver whose other end is a driver, too: what both do with a frame is all that is done with it.
+MEMIF = ["tx-none", "rx-none"]
+WAYS = {"net_rnic": ("tx-none", "device", "rx-none"), "net_memif": MEMIF}
+
 # ratio's name, ours, the peer's that does the same
 PAIRS = [
     ("tx", "tx-none", "tx-none"),
@@ -173,6 +177,30 @@ def ratios(report, ours, peer, args):
                              ours.instr.get((a, burst, size)), peer.instr.get((b, burst, size)))
 
 
+def way(side, burst, size):
+    """What a frame costs from one application to the other; None where a part was not counted."""
+    parts = [side.instr.get((name, burst, size)) for name in WAYS[side.title]]
+    return sum(parts) if all(parts) else None
+
+
+def ways(report, sides, args):
+    """The table of that, and our ratio."""
+    sides = [s for s in sides if s.instr and s.title in WAYS]
+    for size in args.sizes:
+        table = Table(f"A frame's way from application to application, {size} bytes: instructions",
+                      ["driver", "what is added up"] + [f"burst {b}" for b in args.bursts])
+        for side in sides:
+            cells = [way(side, b, size) for b in args.bursts]
+            table.rows.append([side.title, ", ".join(WAYS[side.title])]
+                              + [f"{c:.0f}" if c else "-" for c in cells])
+        report.tables.append(table)
+        if len(sides) == 2:
+            for burst in [b for b in args.bursts if b in RATIO_BURSTS] or args.bursts:
+                at = "" if burst == 32 else f"_burst{burst}"
+                report.ratio(f"way{size}_vs_memif{at}_instr", way(sides[0], burst, size),
+                             way(sides[1], burst, size))
+
+
 def draw(pyplot, sides, args):
     """Instructions by burst size, what testpmd selects on both sides."""
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 4))
@@ -213,6 +241,10 @@ def main():
     if args.ours:
         sides.append(Side("net_rnic", args.ours, OURS,
                           ("net_rnic0,wire=pair:bench", "net_rnic1,wire=pair:bench")))
+        # In one process, and with plain memory: so each end copies.
+        socket = f"socket=rdmapmd-bench-{os.getpid()}"
+        sides.append(Side("net_memif", args.ours, MEMIF,
+                          (f"net_memif0,role=server,{socket}", f"net_memif1,role=client,{socket}")))
     if args.peer:
         sides.append(Side("net_mlx5", args.peer, PEER))
     progress, failed = Progress(), False
@@ -233,8 +265,10 @@ def main():
                                                         "cycles"])
     empty.rows = [row for s in sides for row in s.empty_rows()]
     report.tables.append(empty)
-    if len(sides) == 2:
-        ratios(report, sides[0], sides[1], args)
+    by_title = {s.title: s for s in sides}
+    if "net_rnic" in by_title and "net_mlx5" in by_title:
+        ratios(report, by_title["net_rnic"], by_title["net_mlx5"], args)
+    ways(report, sides, args)
     report.notes += [
         f"instructions: callgrind, {args.calls} calls after a warm-up, the burst function and all"
         " that it calls, nothing else; the same in every run",
@@ -244,6 +278,7 @@ def main():
         "device: a round of the software RNIC, from the WQE to the receiver's completion; of frames that are"
         " no IP packets, UDP over IPv4 without a checksum, such of random flows with RSS, and UDP with"
         " all offloads and RSS",
+        "net_memif: both ends in one process, each of which copies the frame; our device copies it once",
         "net_mlx5 also fills packet type, RSS hash and checksum flags (rx-vec always, rx-scalar-plain"
         " the type alone); net_rnic fills them in rx-full",
     ]

@@ -15,8 +15,8 @@ usage()
 Usage: devtools/bench/instr.sh [OPTION...]
 
 Counts by callgrind the instructions per packet of net_rnic's burst functions on the embedded
-device, which is polled by hand between the calls and counted apart, and of net_mlx5's own burst
-functions (the distribution's library) on queues made by hand. Prints tables and
+device, which is polled by hand between the calls and counted apart, of net_memif, and of net_mlx5's
+own burst functions (the distribution's library) on queues made by hand. Prints tables and
 `ratio NAME=VALUE` lines (ours by the peer's: below 1 we need fewer). Takes about a minute behind
 the build. The counts are exact and the same on a busy machine; the cycles beside them are not.
 
