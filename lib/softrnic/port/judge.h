@@ -8,7 +8,7 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
-#include "softrnic/port/headers.h"
+#include "softrnic/port/packet.h"
 
 #define JUDGE_IPV4_BYTES	 20
 #define JUDGE_IPV4_FRAGMENT_MASK 0x3fff /* more fragments, offset */

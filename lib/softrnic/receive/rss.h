@@ -4,6 +4,9 @@
 #ifndef SOFTRNIC_RSS_H
 #define SOFTRNIC_RSS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "prm/flow.h"
 #include "prm/queue.h"
 
