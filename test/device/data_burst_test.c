@@ -580,6 +580,22 @@ test_frames_of_all_kinds(void **state)
 	assert_true(frames_together > received / 20);
 }
 
+/* From the first frame on: no verdict has named a queue yet. */
+static void
+test_frames_that_go_nowhere(void **state)
+{
+	struct fixture *f = *state;
+
+	f->alike = true;
+	assert_int_equal(drv_root_set(&f->together.to.dp.drv, f->together.roots[2]), 0);
+	assert_int_equal(drv_root_set(&f->apart.to.dp.drv, f->apart.roots[2]), 0);
+	post_buffers(f, 0, 1);
+	write_wqe(f, SEGMENTS);
+	write_wqe(f, SEGMENTS);
+	assert_int_equal(run_both(f), 0);
+	assert_true(dp_stats(&f->together.to.dp).rx_unmatched > 2);
+}
+
 /* The CQ overruns at the same frame, and takes none behind it. */
 static void
 test_frames_that_overrun_the_queue(void **state)
@@ -606,6 +622,7 @@ main(void)
 		  NULL },
 		{ "frames_of_other_processes", test_frames_of_all_kinds, setup_foreign, teardown,
 		  NULL },
+		cmocka_unit_test_setup_teardown(test_frames_that_go_nowhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_that_overrun_the_queue, setup_small,
 						teardown),
 	};

@@ -83,8 +83,10 @@ burst_route(struct softrnic *dev, const uint8_t *head, uint32_t length,
 	if (unlikely(!softrnic_steer_is_cached(steering, head)))
 		return !softrnic_share_is_over(dev) &&
 		       softrnic_steer_route(dev, head, length, route);
+	if (unlikely(verdict->count != 1))
+		return false;
 	*route = (struct softrnic_route){ .rq = verdict->to[0].tir->rq, .tag = verdict->to[0].tag };
-	return verdict->count == 1;
+	return true;
 }
 
 /* Another queue, for up to `want` frames; NULL: there is no room. Two queues of one CQ would both take its room. */
