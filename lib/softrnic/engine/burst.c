@@ -10,27 +10,15 @@
 #include "softrnic/memory/tpt.h"
 #include "softrnic/port/port.h"
 
-/* The key of the last segment: those of a WQE mostly have the same. */
-struct burst_key {
-	const struct softrnic_mkey *mkey; /* NULL: none yet, or one that is of no use */
-	struct rnic_be32 lkey;
-};
-
 /* The bytes that a segment points to; NULL: they are not plain. */
 static inline const uint8_t *
 burst_payload(struct softrnic *dev, uint32_t pd, const struct rnic_wqe_data *seg, uint32_t length,
-	      struct burst_key *last)
+	      struct softrnic_tpt_last *last)
 {
 	const uint8_t *bytes;
 
-	if (last->mkey == NULL || last->lkey.raw != seg->lkey.raw) {
-		last->lkey = seg->lkey;
-		last->mkey =
-			softrnic_tpt_key(dev, rnic_be32_to_cpu(seg->lkey), pd, SOFTRNIC_LOCAL_READ);
-		if (last->mkey == NULL)
-			return NULL;
-	}
-	bytes = softrnic_tpt_piece(last->mkey, rnic_be64_to_cpu(seg->address), length);
+	bytes = softrnic_tpt_flat_next(dev, last, seg->lkey, pd, rnic_be64_to_cpu(seg->address),
+				       length, SOFTRNIC_LOCAL_READ);
 	if (bytes != NULL)
 		softrnic_audit(dev, bytes, length, SOFTRNIC_DMA_READ);
 	return bytes;
@@ -44,7 +32,7 @@ burst_gather(struct softrnic *dev, uint32_t pd, const uint8_t *wqe, uint32_t at,
 	const uint32_t longest = softrnic_eth_frame_max(dev);
 	struct softrnic_burst_frame *frame = frames;
 	const struct rnic_wqe_data *seg;
-	struct burst_key last = { 0 };
+	struct softrnic_tpt_last last = { 0 };
 	uint32_t length;
 
 	while (at < end && frame < frames + SOFTRNIC_BURST) {

@@ -187,6 +187,27 @@ softrnic_tpt_piece(const struct softrnic_mkey *mkey, uint64_t va, uint32_t lengt
 	return likely(mkey->flat != NULL) ? mkey->flat + at : softrnic_tpt_chunk(mkey, va, length);
 }
 
+/* The key of the last access, as those of neighbours mostly have the same. All zero: there was none. */
+struct softrnic_tpt_last {
+	const struct softrnic_mkey *mkey;
+	struct rnic_be32 lkey;
+};
+
+/* softrnic_tpt_flat() of one of many accesses in a row, each of that domain and kind. */
+static inline uint8_t *
+softrnic_tpt_flat_next(const struct softrnic *dev, struct softrnic_tpt_last *last,
+		       struct rnic_be32 lkey, uint32_t pd, uint64_t va, uint32_t length,
+		       unsigned int access)
+{
+	if (unlikely(last->mkey == NULL || last->lkey.raw != lkey.raw)) {
+		last->lkey = lkey;
+		last->mkey = softrnic_tpt_key(dev, rnic_be32_to_cpu(lkey), pd, access);
+		if (last->mkey == NULL)
+			return NULL;
+	}
+	return softrnic_tpt_piece(last->mkey, va, length);
+}
+
 /*
  * Host address of [va, va + length) if it is one piece of host memory that is quickly found, and the access is
  * allowed; NULL: ask softrnic_tpt_translate(), which handles every other case and counts refusals.

@@ -26,9 +26,8 @@ struct burst_queue {
 	struct softrnic_rq *rq;
 	uint32_t room, count; /* frames: it has WQEs and completions for; they are for it */
 	const uint8_t *wqes;
-	uint32_t wqe, wqe_mask;		  /* where the next one is, in bytes */
-	const struct softrnic_mkey *mkey; /* of the last one; NULL: there was none */
-	struct rnic_be32 lkey;
+	uint32_t wqe, wqe_mask; /* where the next one is, in bytes */
+	struct softrnic_tpt_last last;
 	struct softrnic_cq_burst cq;
 };
 
@@ -133,14 +132,8 @@ burst_buffer(struct softrnic *dev, struct burst_queue *queue, uint32_t length)
 	__builtin_prefetch(wqe + SOFTRNIC_RQ_AHEAD);
 	if (softrnic_rq_segment_length(&seg) < length)
 		return NULL;
-	if (unlikely(queue->mkey == NULL || queue->lkey.raw != seg.lkey.raw)) {
-		queue->lkey = seg.lkey;
-		queue->mkey = softrnic_tpt_key(dev, rnic_be32_to_cpu(seg.lkey), queue->rq->pd,
-					       SOFTRNIC_LOCAL_WRITE);
-		if (queue->mkey == NULL)
-			return NULL;
-	}
-	to = softrnic_tpt_piece(queue->mkey, rnic_be64_to_cpu(seg.address), length);
+	to = softrnic_tpt_flat_next(dev, &queue->last, seg.lkey, queue->rq->pd,
+				    rnic_be64_to_cpu(seg.address), length, SOFTRNIC_LOCAL_WRITE);
 	if (to != NULL)
 		softrnic_audit(dev, to, length, SOFTRNIC_DMA_WRITE);
 	return to;

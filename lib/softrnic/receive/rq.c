@@ -178,6 +178,17 @@ struct rq_room {
 	int count, next;
 };
 
+/* The data segment at byte `at` of the ring. */
+static inline const void *
+rq_ring_at(struct softrnic *dev, const struct softrnic_rq *rq, uint32_t at)
+{
+	const void *segment = softrnic_ring_at(&rq->ring, at);
+
+	softrnic_audit(dev, segment, sizeof(struct rnic_wqe_data), SOFTRNIC_DMA_READ);
+	(void)dev;
+	return segment;
+}
+
 /*
  * Resolve up to `want` bytes of segment `index` of the WQE, in the ring or a copy of it. 0: the list ends here; < 0:
  * refused.
@@ -194,8 +205,7 @@ rq_segment(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 	if (copy != NULL)
 		memcpy(&seg, copy + index * sizeof(seg), sizeof(seg));
 	else
-		memcpy(&seg,
-		       softrnic_rq_ring_at(dev, rq, (wqe << rq->log_stride) + index * sizeof(seg)),
+		memcpy(&seg, rq_ring_at(dev, rq, (wqe << rq->log_stride) + index * sizeof(seg)),
 		       sizeof(seg));
 	SOFTRNIC_PRIVATE(seg);
 	length = softrnic_rq_segment_length(&seg);
@@ -296,7 +306,7 @@ rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrn
 	       struct softrnic_rx_info *info)
 {
 	const uint32_t at = (rq->consumer & ((1u << rq->log_size) - 1)) << rq->log_stride;
-	const void *wqe = softrnic_rq_ring_at(dev, rq, at);
+	const void *wqe = rq_ring_at(dev, rq, at);
 	struct rnic_wqe_data seg;
 	uint8_t *to;
 

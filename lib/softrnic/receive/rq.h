@@ -51,17 +51,6 @@ void softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 
 #define SOFTRNIC_RQ_AHEAD 256 /* bytes: WQEs to come are asked for early */
 
-/* The data segment at byte `at` of the ring. */
-static inline const void *
-softrnic_rq_ring_at(struct softrnic *dev, const struct softrnic_rq *rq, uint32_t at)
-{
-	const void *segment = softrnic_ring_at(&rq->ring, at);
-
-	softrnic_audit(dev, segment, sizeof(struct rnic_wqe_data), SOFTRNIC_DMA_READ);
-	(void)dev;
-	return segment;
-}
-
 /* We need no padding in front of it. */
 static inline uint32_t
 softrnic_rq_segment_length(const struct rnic_wqe_data *seg)
