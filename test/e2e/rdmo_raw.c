@@ -22,21 +22,16 @@ receive_post(uint32_t i)
 	assert_int_equal(rdmapmd_post_recv(rdmo_raw.qp, &wr, 1), 1);
 }
 
+/* All but whom it is connected to, and how it is to be reached. */
 static void
-raw_open(uint32_t receives)
+raw_create(uint32_t receives, struct rdmo_addr *own)
 {
 	const struct rdmapmd_cq_init_attr cq = { .cqe = 128 };
 	struct rdmapmd_qp_init_attr attr = {
 		.qp_type = RDMAPMD_QPT_RC,
 		.cap = { .max_send_wr = 64, .max_recv_wr = RDMO_RAW_RECEIVES, .max_send_sge = 1 },
 	};
-	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
-	struct rdmo_hello hello = { .producer = RTE_LE32(RDMO_NO_PRODUCER) };
-	struct rdmo_notification told;
-	struct rdmo_stream stream;
-	struct rdmo_addr own;
 
-	memcpy(hello.secret, world.secret, sizeof(hello.secret));
 	rdmo_raw.memory = rte_zmalloc("raw", (RDMO_RAW_RECEIVES + 1) * RDMO_RAW_BYTES, 4096);
 	assert_non_null(rdmo_raw.memory);
 	assert_int_equal(rdmapmd_mr_reg(world.pd[1], rdmo_raw.memory,
@@ -52,8 +47,22 @@ raw_open(uint32_t receives)
 	for (uint32_t i = 0; i < receives; i++)
 		receive_post(i);
 	assert_int_equal(rdmo_end_tell(world.context[1], 0, rdmo_raw.qp->qp_num, RDMO_RAW_RECEIVES,
-				       RDMO_RAW_BYTES, &own),
+				       RDMO_RAW_BYTES, own),
 			 0);
+	rdmo_raw.fd = -1;
+}
+
+static void
+raw_open(uint32_t receives)
+{
+	_Alignas(8) uint8_t cmd[RDMO_CMD_MAX_BYTES];
+	struct rdmo_hello hello = { .producer = RTE_LE32(RDMO_NO_PRODUCER) };
+	struct rdmo_notification told;
+	struct rdmo_stream stream;
+	struct rdmo_addr own;
+
+	raw_create(receives, &own);
+	memcpy(hello.secret, world.secret, sizeof(hello.secret));
 	rdmo_raw.fd = rdmo_socket_connect(rdmo_worker_address(world.worker), RDMO_RAW_WAIT_MS);
 	assert_true(rdmo_raw.fd >= 0);
 	assert_int_equal(rdmo_socket_ask(rdmo_raw.fd, cmd, rdmo_hello_write(cmd, 1, &hello, &own),
@@ -78,6 +87,15 @@ rdmo_raw_open_deaf(void)
 }
 
 void
+rdmo_raw_open_to_itself(void)
+{
+	struct rdmo_addr own;
+
+	raw_create(0, &own);
+	assert_int_equal(rdmo_end_connect(rdmo_raw.qp, 0, &own, &own, 0), 0);
+}
+
+void
 rdmo_raw_close(void)
 {
 	assert_int_equal(rdmapmd_qp_destroy(rdmo_raw.qp), 0);
@@ -85,7 +103,8 @@ rdmo_raw_close(void)
 	assert_int_equal(rdmapmd_cq_destroy(rdmo_raw.cq), 0);
 	assert_int_equal(rdmapmd_mr_dereg(rdmo_raw.mr), 0);
 	rte_free(rdmo_raw.memory);
-	close(rdmo_raw.fd);
+	if (rdmo_raw.fd >= 0)
+		close(rdmo_raw.fd);
 }
 
 uint8_t *
@@ -123,6 +142,20 @@ rdmo_raw_send(uint32_t bytes)
 
 	assert_int_equal(rdmapmd_post_send(rdmo_raw.qp, &wr, 1), 1);
 	completion_of(rdmo_raw.send_cq);
+}
+
+void
+rdmo_raw_turn(void)
+{
+	const struct rdmapmd_send_wr wr = {
+		.opcode = RDMAPMD_WR_SEND,
+		.send_flags = RDMAPMD_SEND_SIGNALED,
+	};
+
+	receive_post(0);
+	assert_int_equal(rdmapmd_post_send(rdmo_raw.qp, &wr, 1), 1);
+	completion_of(rdmo_raw.send_cq);
+	completion_of(rdmo_raw.cq);
 }
 
 /* The next message that comes: where it is, and its bytes. */

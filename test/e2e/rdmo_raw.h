@@ -26,6 +26,8 @@ extern struct rdmo_raw rdmo_raw;
 void rdmo_raw_open(void);
 /* One that has no receives, whatever it tells. */
 void rdmo_raw_open_deaf(void);
+/* One of no worker, for rdmo_raw_turn(). */
+void rdmo_raw_open_to_itself(void);
 void rdmo_raw_close(void);
 
 /* Where the next message is written. */
@@ -33,6 +35,9 @@ uint8_t *rdmo_raw_message(void);
 
 /* So many bytes of it; the worker's device has them when this returns. */
 void rdmo_raw_send(uint32_t bytes);
+
+/* A SEND of nothing to itself, and its end: the device has had a turn of all that was posted before. */
+void rdmo_raw_turn(void);
 
 /* The next message that comes: where it is, and its bytes. */
 const uint8_t *rdmo_raw_wait(uint32_t *bytes);

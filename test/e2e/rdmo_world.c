@@ -189,6 +189,8 @@ int
 rdmo_world_close(void **state)
 {
 	(void)state;
+	if (world.worker != NULL && atomic_load(&world.is_stopped))
+		rdmo_pollers_start(); /* of a test that failed in between */
 	rdmo_disconnect(world.conn);
 	world.conn = NULL;
 	rdmo_target_close(world.target);
