@@ -26,6 +26,7 @@
 #define YIELD_US \
 	50 /* after polling in vain for so long, a thread lets others run: it may wait for them */
 #define SLEEP_MS 20
+#define AWAY_US	 1000000 /* longer than a thread that waits is ever without a CPU */
 
 #define PATIENCE_S	     3
 #define PATIENCE_FOR_EVER_S  30		/* for a queue pair that never gives up */
@@ -287,8 +288,10 @@ perf_phase_idle(struct perf_phase *phase, struct perf_wait *wait, unsigned int l
 {
 	const uint64_t now = rte_get_timer_cycles();
 
-	if (wait->since == 0)
+	/* Who was stopped for a while has not looked meanwhile: what came then comes now. */
+	if (wait->since == 0 || now - wait->looked > ticks(AWAY_US))
 		wait->since = now;
+	wait->looked = now;
 	if (now - wait->since > limit_s * rte_get_timer_hz())
 		return -ETIMEDOUT;
 	if (wait->worker->channel != NULL)

@@ -59,7 +59,8 @@ struct perf_phase {
 /** What a worker waits with: it polls, and lets others run when nothing comes for long. */
 struct perf_wait {
 	struct perf_worker *worker;
-	uint64_t since; /* ticks: when something last came; 0: just now */
+	uint64_t since;	 /* ticks: when something last came; 0: just now */
+	uint64_t looked; /* ticks: when the thread was here last */
 };
 
 /** @return Messages that the other end has sent to a worker; once that is known. */

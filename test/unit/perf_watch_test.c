@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What dpdk-test-rdma-perf makes of a device's events. */
+/* What dpdk-test-rdma-perf makes of a device's events, and of time. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "main.h"
+#include "phase.h"
 #include "watch.h"
 
 #define EVENTS_MAX 4
@@ -143,12 +144,31 @@ a_device_that_has_gone_is_a_failure(void **state)
 	assert_int_equal(look(2000), -ENODEV);
 }
 
+/* A thread that did not run for a while, since its process was stopped or the machine slept, begins to wait anew. */
+static void
+time_away_is_not_waited(void **state)
+{
+	const uint64_t now = rte_get_timer_cycles();
+	struct perf_worker worker = { .channel = NULL };
+	struct perf_phase phase = { .told_sent = true };
+	struct perf_wait wait = { .worker = &worker };
+
+	(void)state;
+	hz = UINT64_C(1) << 32; /* so that this test takes no time */
+	assert_int_equal(perf_phase_idle(&phase, &wait, 3), 0);
+	wait.since = wait.looked = now - 10 * hz;
+	assert_int_equal(perf_phase_idle(&phase, &wait, 3), 0);
+	wait.since = now - 10 * hz;
+	assert_int_equal(perf_phase_idle(&phase, &wait, 3), -ETIMEDOUT);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 static const struct CMUnitTest tests[] = {
 	TEST(a_link_that_stays_away_is_a_failure),
 	TEST(a_link_that_comes_again_is_none),
 	TEST(a_device_that_has_gone_is_a_failure),
+	cmocka_unit_test(time_away_is_not_waited),
 };
 
 PLAIN_MAIN("perf-watch", tests)
