@@ -160,6 +160,9 @@ check_headers(const struct roce_pkt *pkt)
 		    op == ROCE_READ_REQUEST;
 	bool atomic = op == ROCE_COMPARE_SWAP || op == ROCE_FETCH_ADD;
 
+	if (ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_XRC ||
+	    (op >= ROCE_READ_RESPONSE_FIRST && op <= ROCE_ATOMIC_ACKNOWLEDGE))
+		assert_int_equal(pkt->srqn, 0);
 	if (!reth)
 		assert_int_equal(pkt->dma_length, 0);
 	if (!reth && !atomic && !datagram)

@@ -9,8 +9,23 @@
 static void
 answer_emit(struct roce_qp *qp, struct roce_pkt *pkt)
 {
+	pkt->opcode |= qp->transport.opcode_bits;
 	pkt->dest_qpn = qp->attr.dest_qpn;
 	qp->ops->emit(qp, pkt);
+}
+
+/* The key went after the request was taken, or the memory failed. Nothing behind it is answered. */
+static void
+answer_refuse(struct roce_qp *qp, struct roce_resource *resource, int rc)
+{
+	bool access = rc != -RNIC_SYND_REMOTE_OPERATION;
+
+	resource->pending = false;
+	qp->responder.pending = qp->responder.head;
+	qp->counters->resp_remote_access_errors += access ? 1 : 0;
+	roce_responder_die(qp, resource->next_psn,
+			   access ? ROCE_NAK_REMOTE_ACCESS : ROCE_NAK_REMOTE_OPERATION, 0,
+			   access ? RNIC_EVENT_WQ_ACCESS_ERROR : RNIC_EVENT_WQ_CATASTROPHIC);
 }
 
 /* One packet of a READ's response. */
@@ -33,16 +48,7 @@ answer_read(struct roce_qp *qp, struct roce_resource *resource)
 		count = qp->ops->remote_read(qp, resource->rkey, resource->next_va, pkt.length,
 					     pieces);
 		if (count < 0) {
-			bool access = count != -RNIC_SYND_REMOTE_OPERATION;
-
-			/* The key went after the request was taken. Nothing behind it is answered. */
-			resource->pending = false;
-			qp->responder.pending = qp->responder.head;
-			qp->counters->resp_remote_access_errors += access ? 1 : 0;
-			roce_responder_die(
-				qp, resource->next_psn,
-				access ? ROCE_NAK_REMOTE_ACCESS : ROCE_NAK_REMOTE_OPERATION, 0,
-				access ? RNIC_EVENT_WQ_ACCESS_ERROR : RNIC_EVENT_WQ_CATASTROPHIC);
+			answer_refuse(qp, resource, count);
 			return;
 		}
 		pkt.count = (uint32_t)count;
@@ -59,6 +65,16 @@ answer_read(struct roce_qp *qp, struct roce_resource *resource)
 		resource->answered = true;
 	}
 	answer_emit(qp, &pkt);
+}
+
+/* The same for XRC: its shared receive queue may have gone, and others may have been named since. */
+static void
+answer_read_xrc(struct roce_qp *qp, struct roce_resource *resource)
+{
+	if (resource->next_left > 0 && qp->ops->srq_select(qp, resource->srqn) < 0)
+		answer_refuse(qp, resource, -RNIC_SYND_REMOTE_ACCESS);
+	else
+		answer_read(qp, resource);
 }
 
 static void
@@ -112,6 +128,8 @@ roce_responder_answer(struct roce_qp *qp)
 			resource = &resp->ring[resp->pending & resp->mask];
 			if (resource->opcode == ROCE_READ_REQUEST)
 				answer_read(qp, resource);
+			else if (resource->opcode == ROCE_XRC_READ)
+				answer_read_xrc(qp, resource);
 			else
 				answer_atomic(qp, resource);
 		} else if (resp->ack || resp->nak) {

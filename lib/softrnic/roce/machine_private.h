@@ -61,6 +61,9 @@ bool roce_unreliable_scatter(struct roce_qp *qp, const struct roce_pkt *pkt);
 /* The message in the WQE in use is whole. */
 void roce_unreliable_complete(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t opcode);
 
+/* A READ that XRC's responder remembers, so that no other transport's answers have to ask whose they are. */
+#define ROCE_XRC_READ ROCE_OPCODE(ROCE_TRANSPORT_XRC, ROCE_READ_REQUEST)
+
 static inline uint64_t
 roce_timeout_ns(const struct roce_qp *qp)
 {

@@ -16,6 +16,7 @@
 #define ROCE_TRANSPORT_RC      0x0
 #define ROCE_TRANSPORT_UC      0x1
 #define ROCE_TRANSPORT_UD      0x3
+#define ROCE_TRANSPORT_XRC     0x5
 #define ROCE_CNP	       0x81 /* a congestion notification, of no transport */
 
 enum roce_opcode {
@@ -80,10 +81,11 @@ struct roce_pkt {
 	/* BTH */
 	uint8_t opcode; /* enum roce_opcode */
 	bool solicited, ack_request;
+	uint8_t syndrome; /* AETH, as msn is */
 	uint32_t dest_qpn;
-	uint32_t psn; /* 24 bits */
+	uint32_t psn;  /* 24 bits */
+	uint32_t srqn; /* XRCETH: requests of XRC; 24 bits */
 	/* AETH: ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE, READ_RESPONSE but MIDDLE */
-	uint8_t syndrome;
 	uint32_t msn; /* 24 bits */
 	union {
 		uint32_t immediate;	  /* ImmDt */

@@ -180,6 +180,7 @@ requester_emit(struct roce_qp *qp, struct roce_pkt *pkt, uint32_t psns, uint64_t
 {
 	struct roce_requester *req = &qp->requester;
 
+	pkt->opcode |= qp->transport.opcode_bits;
 	pkt->dest_qpn = qp->attr.dest_qpn;
 	pkt->psn = req->psn;
 	req->psn = roce_psn_add(req->psn, psns);
@@ -198,7 +199,7 @@ requester_send_data(struct roce_qp *qp, struct roce_request *request, uint64_t n
 	bool last = req->sent + 1 == request->packets;
 	uint32_t flight = (req->psn - req->una) & ROCE_PSN_MASK;
 	struct iovec pieces[ROCE_PKT_PIECES];
-	struct roce_pkt pkt = { .pieces = pieces };
+	struct roce_pkt pkt = { .srqn = request->srqn, .pieces = pieces };
 	uint8_t syndrome;
 
 	syndrome = roce_data_packet(qp, request, pieces, &pkt);
@@ -224,7 +225,7 @@ requester_ask(struct roce_qp *qp, struct roce_request *request, uint64_t now)
 	struct roce_requester *req = &qp->requester;
 	uint32_t offset = req->sent << qp->mtu_log;
 	uint32_t psns = request->packets - req->sent;
-	struct roce_pkt pkt = { .rkey = request->rkey };
+	struct roce_pkt pkt = { .srqn = request->srqn, .rkey = request->rkey };
 
 	pkt.va = request->va + offset;
 	if (request->opcode == RNIC_WQE_RDMA_READ) {

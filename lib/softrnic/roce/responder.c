@@ -193,6 +193,7 @@ responder_remember(struct roce_qp *qp, const struct roce_pkt *pkt)
 		.packets = 1,
 		.rkey = pkt->rkey,
 		.va = pkt->va,
+		.srqn = pkt->srqn,
 		.msn = (resp->msn + 1) & ROCE_PSN_MASK,
 		.next_psn = pkt->psn,
 	};
@@ -291,7 +292,7 @@ responder_repeated_read(const struct roce_qp *qp, const struct roce_pkt *pkt,
 {
 	uint32_t index = (pkt->psn - resource->psn) & ROCE_PSN_MASK;
 
-	if (pkt->rkey != resource->rkey || pkt->va < resource->va ||
+	if (pkt->rkey != resource->rkey || pkt->srqn != resource->srqn || pkt->va < resource->va ||
 	    pkt->va - resource->va > resource->length ||
 	    pkt->dma_length > resource->length - (pkt->va - resource->va) ||
 	    roce_packets(pkt->dma_length, qp->mtu_log) > resource->packets - index)

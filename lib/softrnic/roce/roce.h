@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The transport of a queue pair (RC, UC or UD), pure: packets and the time come in as arguments, packets, memory
+ * The transport of a queue pair (RC, XRC, UC or UD), pure: packets and the time come in as arguments, packets, memory
  * accesses and completions go out through a table of operations. No bytes, no I/O, no clock. README.md tells the story.
  *
  * Who calls: the owner, one thread at a time for a QP. None of these functions blocks. An operation must not call
@@ -15,7 +15,7 @@
 #include "prm/cqe.h"
 #include "prm/wqe.h"
 
-/* QP states as the PRM counts them. RC never enters SQER: only UC's and UD's receives outlive a request that failed. */
+/* QP states as the PRM counts them. RC and XRC never enter SQER: only UC's and UD's receives outlive a request that failed. */
 enum roce_state {
 	ROCE_RST = 0,
 	ROCE_INIT = 1,
@@ -73,6 +73,7 @@ struct roce_request {
 		uint32_t dest_qpn; /* UD */
 	};
 	uint64_t swap_add, compare; /* FETCH_ADD: swap_add alone */
+	uint32_t srqn;		    /* XRC: the peer's shared receive queue, 24 bits */
 
 	/* The transport's, from when its first packet is due. */
 	uint32_t psn, packets; /* a NOP has none, nor has what is executed */
@@ -119,6 +120,12 @@ struct roce_ops {
 	/* The oldest request is done, in the order of posting: 0 or its syndrome. */
 	void (*complete)(struct roce_qp *qp, const struct roce_request *req, uint8_t syndrome);
 
+	/*
+	 * Responder of XRC. From now on recv_take and remote_* are for that shared receive queue, until the next call: 0;
+	 * -RNIC_SYND_REMOTE_INVALID_REQUEST: it is none that requests may name. Asked for each packet anew, since it may have
+	 * gone. Where no XRC is there may be no such operation.
+	 */
+	int (*srq_select)(struct roce_qp *qp, uint32_t srqn);
 	/* Responder. The next receive WQE: true; none: false. */
 	bool (*recv_take)(struct roce_qp *qp, struct roce_recv *recv);
 	/*
@@ -157,8 +164,10 @@ struct roce_transport {
 	void (*receive)(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now);
 	/* Of the requests, send at most qp->budget packets: how many. In SQER they are flushed. */
 	unsigned int (*send)(struct roce_qp *qp, uint64_t now);
+	/* What it adds to the opcodes that RC's code sends: ROCE_OPCODE(its number, 0). */
+	uint8_t opcode_bits;
 };
-extern const struct roce_transport roce_rc, roce_uc, roce_ud;
+extern const struct roce_transport roce_rc, roce_xrc, roce_uc, roce_ud;
 
 struct roce_conf {
 	const struct roce_ops *ops;
@@ -168,7 +177,7 @@ struct roce_conf {
 	/* the most that attributes can ask for, at most ROCE_RD_ATOMIC_MAX */
 	uint8_t max_dest_rd_atomic;
 	uint16_t window; /* unacknowledged PSNs of SEND and WRITE, at least 1; 0: ROCE_WINDOW */
-	/* receive WQEs are others' too: none is kept, an error flushes none, and ends with SRQ_LAST_WQE */
+	/* receive WQEs are others' too, as always of XRC: none is kept, an error flushes none, and ends with SRQ_LAST_WQE */
 	bool srq;
 	uint32_t ring_index; /* where the indices of its rings begin, which run free */
 };
@@ -204,7 +213,7 @@ struct roce_attr {
 
 /* A READ or atomic that the peer asked for, kept to answer it again. */
 struct roce_resource {
-	uint8_t opcode; /* READ_REQUEST, COMPARE_SWAP, FETCH_ADD */
+	uint8_t opcode; /* READ_REQUEST, COMPARE_SWAP, FETCH_ADD; XRC's READ_REQUEST is its own */
 	bool pending;	/* to be answered, from `next` */
 	bool answered;	/* in full, at least once */
 	bool begun;	/* the first packet from `next` is out */
@@ -216,8 +225,12 @@ struct roce_resource {
 	/* READ: what is left to answer */
 	uint32_t next_psn, next_left;
 	uint64_t next_va;
-	/* atomics: the request, and the value that was there */
-	uint64_t swap_add, compare, original;
+	union {
+		uint32_t srqn; /* READ of XRC */
+		/* atomics: the request, and the value that was there */
+		uint64_t swap_add;
+	};
+	uint64_t compare, original;
 };
 
 /* The sender of requests. Indices run free, the ring's mask is applied at use. */
@@ -257,6 +270,7 @@ struct roce_responder {
 	/* the message: SEND into recv, WRITE to va */
 	uint32_t offset, left;
 	uint32_t rkey;
+	uint32_t srqn; /* XRC: named by its packets */
 	uint64_t va;
 	/* saved READs and atomics */
 	struct roce_resource *ring;
