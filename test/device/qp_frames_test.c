@@ -141,6 +141,12 @@ another_connection(struct sent *sent)
 }
 
 static void
+extended_connection(struct sent *sent)
+{
+	sent->pkt.opcode = ROCE_OPCODE(ROCE_TRANSPORT_XRC, ROCE_WRITE_ONLY);
+}
+
+static void
 datagram(struct sent *sent)
 {
 	sent->pkt.opcode = 0x64;
@@ -212,6 +218,7 @@ static const struct row rows[] = {
 	{ "a queue pair that is none", UNKNOWN, number_of_nobody, 0, 0 },
 	{ "a group's number", UNKNOWN, number_of_groups, 0, 0 },
 	{ "another connection's", DROPPED, another_connection, 0, 0 },
+	{ "an extended connection's", DROPPED, extended_connection, 0, 0 },
 	{ "a datagram", DROPPED, datagram, 0, 0 },
 	{ "source of another", SOURCE, source_of_another, 0, 0 },
 	{ "another partition", PKEY, another_partition, 0, 0 },

@@ -89,6 +89,8 @@ pkt_make(const struct stranger_target *target, uint8_t opcode, uint32_t psn, uin
 		pkt->length = 0;
 	else if (row->whole)
 		pkt->length = stranger_below(random, 8) == 0 ? target->mtu : 0;
+	if ((row->headers & OPCODES_XRC) != 0)
+		pkt->srqn = stranger_below(random, 1u << 24);
 	if ((row->headers & OPCODES_DETH) != 0) {
 		pkt->qkey = (uint32_t)softrnic_splitmix64(random);
 		pkt->source_qpn = stranger_below(random, 1u << 24);

@@ -129,16 +129,26 @@ decode_bth(const uint8_t *bth, uint32_t left, struct rocev2_frame *frame, struct
 	return ROCEV2_GOOD;
 }
 
+/* XRCETH or DETH. */
+static const uint8_t *
+decode_first(const uint8_t *at, uint16_t headers, struct roce_pkt *pkt)
+{
+	if ((headers & ROCEV2_XRC) != 0) {
+		pkt->srqn = rocev2_get32(at) & 0xffffff;
+		return at + 4;
+	}
+	pkt->qkey = rocev2_get32(at);
+	pkt->source_qpn = rocev2_get32(at + 4) & 0xffffff;
+	return at + 8;
+}
+
 static void
-decode_extended(const uint8_t *at, uint8_t headers, struct roce_pkt *pkt)
+decode_extended(const uint8_t *at, uint16_t headers, struct roce_pkt *pkt)
 {
 	uint32_t word;
 
-	if ((headers & ROCEV2_DETH) != 0) {
-		pkt->qkey = rocev2_get32(at);
-		pkt->source_qpn = rocev2_get32(at + 4) & 0xffffff;
-		at += 8;
-	}
+	if ((headers & ROCEV2_FIRST) != 0)
+		at = decode_first(at, headers, pkt);
 	if ((headers & (ROCEV2_RETH | ROCEV2_ATOMIC_ETH)) != 0) {
 		pkt->va = rocev2_get64(at);
 		pkt->rkey = rocev2_get32(at + 8);

@@ -12,6 +12,10 @@
 
 #define QPN_MASK 0xffffffu
 
+_Static_assert(ROCEV2_SHARED_MAX + ROCEV2_BTH_BYTES - ROCEV2_BTH_SHARED + ROCEV2_EXTENDED_MAX <=
+		       ROCEV2_HEAD_MAX,
+	       "the longest headers fit");
+
 #define PORT_FIRST 0xc000 /* of the dynamic ones */
 #define PORT_BITS  14
 
@@ -133,14 +137,24 @@ encode_prefix_find(const struct rocev2_frame *frame, const struct roce_pkt *pkt,
 	return prefix;
 }
 
+/* XRCETH or DETH. */
 static uint8_t *
-encode_extended(const struct roce_pkt *pkt, uint8_t headers, uint8_t *at)
+encode_first(const struct roce_pkt *pkt, uint16_t headers, uint8_t *at)
 {
-	if ((headers & ROCEV2_DETH) != 0) {
-		rocev2_put32(at, pkt->qkey);
-		rocev2_put32(at + 4, pkt->source_qpn & 0xffffff);
-		at += 8;
+	if ((headers & ROCEV2_XRC) != 0) {
+		rocev2_put32(at, pkt->srqn & 0xffffff);
+		return at + 4;
 	}
+	rocev2_put32(at, pkt->qkey);
+	rocev2_put32(at + 4, pkt->source_qpn & 0xffffff);
+	return at + 8;
+}
+
+static uint8_t *
+encode_extended(const struct roce_pkt *pkt, uint16_t headers, uint8_t *at)
+{
+	if ((headers & ROCEV2_FIRST) != 0)
+		at = encode_first(pkt, headers, at);
 	if ((headers & (ROCEV2_RETH | ROCEV2_ATOMIC_ETH)) != 0) {
 		rocev2_put64(at, pkt->va);
 		rocev2_put32(at + 8, pkt->rkey);

@@ -23,7 +23,7 @@
 #define ROCEV2_BTH_BYTES    12
 #define ROCEV2_ICRC_BYTES   4
 #define ROCEV2_GRH_BYTES    40 /* before a datagram's payload in memory */
-#define ROCEV2_EXTENDED_MAX 28 /* AtomicETH */
+#define ROCEV2_EXTENDED_MAX 32 /* XRCETH and AtomicETH */
 
 /* Of the BTH, opcode to destination queue pair: what the packets of a connection share most often. */
 #define ROCEV2_BTH_SHARED 8
