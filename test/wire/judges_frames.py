@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames of RoCEv2 out of captures, read as IBTA vol. 1 (9.2 to 9.7, annex A17) says, and their ICRC by zlib."""
+"""Frames of RoCEv2 out of captures, read as IBTA vol. 1 (9.2 to 9.7, annexes A14 and A17) says, and their ICRC by zlib."""
 
 import dataclasses
 import struct
@@ -10,8 +10,9 @@ PSNS = 1 << 24
 
 # BTH opcode: name, bytes of each header behind the BTH
 RETH, ATOMIC_ETH, AETH, ATOMIC_ACK, IMM, IETH, DETH = "reth", "atomiceth", "aeth", "atomicacketh", "immdt", "ieth", "deth"
+XRCETH = "xrceth"
 CNP_RESERVED = "reserved"  # of a congestion notification
-BYTES = {RETH: 16, ATOMIC_ETH: 28, AETH: 4, ATOMIC_ACK: 8, IMM: 4, IETH: 4, DETH: 8, CNP_RESERVED: 16}
+BYTES = {XRCETH: 4, RETH: 16, ATOMIC_ETH: 28, AETH: 4, ATOMIC_ACK: 8, IMM: 4, IETH: 4, DETH: 8, CNP_RESERVED: 16}
 RC = {
     0x00: ("SEND_FIRST",), 0x01: ("SEND_MIDDLE",), 0x02: ("SEND_LAST",), 0x03: ("SEND_LAST_IMM", IMM),
     0x04: ("SEND_ONLY",), 0x05: ("SEND_ONLY_IMM", IMM),
@@ -26,9 +27,12 @@ RC = {
 UC = {0x20 | opcode: ("UC_" + name, *headers) for opcode, (name, *headers) in RC.items() if opcode < 0x0c}
 UD = {0x64: ("UD_SEND_ONLY", DETH), 0x65: ("UD_SEND_ONLY_IMM", DETH, IMM)}
 SENT = RC | UC | UD  # by our devices
-CNP = 0x81
-KINDS = SENT | {CNP: ("CNP", CNP_RESERVED)}
 RESPONSES = range(0x0d, 0x13)
+# Extended reliable connections have all of the reliable ones', and requests the number of a shared receive queue in front.
+XRC = {0xa0 | opcode: ("XRC_" + name, *(() if opcode in RESPONSES else (XRCETH,)), *headers)
+       for opcode, (name, *headers) in RC.items()}
+CNP = 0x81
+KINDS = SENT | XRC | {CNP: ("CNP", CNP_RESERVED)}
 
 # AETH's syndrome: its kind in bits 7:5, a value in the others.
 ACK, RNR, NAK = 0, 1, 3
@@ -73,7 +77,7 @@ class Packet:
 
     @property
     def is_response(self):
-        return self.opcode in RESPONSES
+        return self.opcode in RESPONSES or (self.opcode in XRC and self.opcode & 0x1f in RESPONSES)
 
 
 def icrc(ip):

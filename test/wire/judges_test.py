@@ -4,6 +4,7 @@
 import collections
 import dataclasses
 import json
+import struct
 import subprocess
 
 import pytest
@@ -12,7 +13,7 @@ from e2e import captures
 from size import DEFAULT, FULL
 from wire import capture_text, judges_flow, judges_frames, peer_scapy
 from wire.capture_text import CHECKS, PROGRAM
-from wire.judges_frames import AETH, ATOMIC_ACK, ATOMIC_ETH, CNP, DETH, IETH, IMM, RETH
+from wire.judges_frames import AETH, ATOMIC_ACK, ATOMIC_ETH, CNP, DETH, IETH, IMM, RETH, XRCETH
 
 SEEDS = 1000 if FULL else 12 if DEFAULT else 50
 FIELDS = ("_ws.malformed", "_ws.expert.message", "frame.protocols", "vlan.id", "ip.dsfield.ecn", "infiniband.bth.opcode",
@@ -74,6 +75,20 @@ def test_a_congestion_notification_of_somebody_else(tmp_path, way):
     packet = judges_frames.parse(frame)
     assert (packet.name, packet.icrc_good) == ("CNP", True)
     check_dissected(dissected(tmp_path / "cnp.pcap")[-1], frame, WAYS[way])
+
+
+@pytest.mark.parametrize("opcode, name, headers, payload", [
+    (0xa4, "XRC_SEND_ONLY", {XRCETH: 0x987654}, b"\0\x98\x76\x54hello"),
+    (0xab, "XRC_WRITE_ONLY_IMM", {XRCETH: 0x987654, RETH: 1 << 64 | 2 << 32 | 5, IMM: IMMEDIATE},
+     b"\0\x98\x76\x54" + struct.pack(">QIII", 1, 2, 5, IMMEDIATE) + b"hello"),
+    (0xb0, "XRC_READ_RESPONSE_ONLY", {AETH: 0x1f000007}, b"\x1f\0\0\7hello"),
+])
+def test_the_judge_reads_packets_of_xrc(opcode, name, headers, payload):
+    """Which tshark 4.0 does not: it has no XRCETH."""
+    addresses = peer_scapy.Addresses("02:00:00:00:00:01", "02:00:00:00:00:02", "10.0.0.1", "10.0.0.2")
+    packet = judges_frames.parse(peer_scapy.frame_of(addresses, opcode, payload=payload))
+    assert (packet.name, packet.headers, packet.payload, packet.icrc_good) == (name, headers, b"hello", True)
+    assert packet.is_response == (opcode == 0xb0)
 
 
 def test_the_icrc_of_each_is_zlibs(kinds):
