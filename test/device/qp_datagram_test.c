@@ -333,12 +333,6 @@ without_extension(struct rnic_wqe_av *av)
 }
 
 static void
-without_header(struct rnic_wqe_av *av)
-{
-	av->grh_gid_fl = rnic_cpu_to_be32(0);
-}
-
-static void
 from_an_empty_entry(struct rnic_wqe_av *av)
 {
 	av->grh_gid_fl = rnic_cpu_to_be32(RNIC_WQE_AV_GRH | 1 << RNIC_WQE_AV_GID_SHIFT);
@@ -360,8 +354,10 @@ static void
 test_vectors_that_lead_nowhere(void **state)
 {
 	static void (*const faults[])(struct rnic_wqe_av *) = {
-		without_extension,     without_header,	from_an_empty_entry,
-		from_beyond_the_table, to_another_kind,
+		without_extension,
+		from_an_empty_entry,
+		from_beyond_the_table,
+		to_another_kind,
 	};
 
 	(void)state;
@@ -376,6 +372,22 @@ test_vectors_that_lead_nowhere(void **state)
 		recover(two);
 		qw_two_close(two);
 	}
+}
+
+/* RoCE's packets have the header anyhow: Linux' kernel asks for it, libmlx5 leaves that bit alone on Ethernet. */
+static void
+test_vectors_do_not_ask_for_a_header(void **state)
+{
+	struct qw_two *two = open_datagrams(&(struct qw_conf){ .pair = true }, NULL);
+	struct rnic_wqe_av av = av_to_b(two);
+
+	(void)state;
+	av.grh_gid_fl = rnic_cpu_to_be32(0);
+	qw_recv(&two->b, two->in, ROOM);
+	send_one(two, &av, 8);
+	qw_done(two, 0);
+	assert_memory_equal(two->in + ROCE_GRH_BYTES, two->out, 8);
+	qw_two_close(two);
 }
 
 /* A WQE too short for its vector, and opcodes that datagrams have not. */
@@ -441,7 +453,7 @@ test_the_rest_is_flushed(void **state)
 	const struct rnic_wqe_av good = av_to_b(two);
 	struct rnic_wqe_av bad = good;
 
-	without_header(&bad);
+	without_extension(&bad);
 	qw_recv(&two->b, two->in, ROOM);
 	for (unsigned int round = 0; round < 2; round++) {
 		const uint16_t first = (uint16_t)(6 * round);
@@ -747,6 +759,7 @@ main(void)
 		T(test_another_key),
 		T(test_key_is_changed),
 		cmocka_unit_test(test_vectors_that_lead_nowhere),
+		cmocka_unit_test(test_vectors_do_not_ask_for_a_header),
 		cmocka_unit_test(test_wqes_that_are_none),
 		cmocka_unit_test(test_longer_than_the_mtu),
 		T(test_the_rest_is_flushed),

@@ -21,8 +21,9 @@ softrnic_qp_av_request(const struct softrnic *dev, const struct rnic_wqe_av *av,
 	const uint32_t grh_gid_fl = rnic_be32_to_cpu(av->grh_gid_fl);
 	const uint32_t index = GID_INDEX(grh_gid_fl);
 
-	if (unlikely((dqp & RNIC_WQE_AV_EXTENDED) == 0 || (grh_gid_fl & RNIC_WQE_AV_GRH) == 0 ||
-		     index >= SOFTRNIC_ROCE_ADDRS || !dev->roce_addrs[index].valid ||
+	/* RNIC_WQE_AV_GRH is not looked at: libmlx5 does not set it on Ethernet, where the header is there anyhow. */
+	if (unlikely((dqp & RNIC_WQE_AV_EXTENDED) == 0 || index >= SOFTRNIC_ROCE_ADDRS ||
+		     !dev->roce_addrs[index].valid ||
 		     rnic_gid_is_ipv4(dev->roce_addrs[index].gid) != rnic_gid_is_ipv4(av->rgid)))
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	req->dest_qpn = dqp & QPN_MASK;
