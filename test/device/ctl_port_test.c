@@ -325,6 +325,22 @@ counters_clear_apart(void **state)
 	assert_int_equal(READ(hn, PPCNT, &reg), RNIC_STATUS_BAD_PARAM);
 }
 
+/* 16 bits each, which do not go round. */
+static void
+infiniband_counters_stay_at_their_end(void **state)
+{
+	struct hn *hn = *state;
+	struct rnic_ppcnt_reg reg = { 0 };
+
+	hn->dev->port.counters =
+		(struct softrnic_port_counters){ .rx_errors = 65534, .tx_errors = 65536 };
+	rnic_ppcnt_reg_set(&reg, RNIC_PPCNT_REG_GRP, 0x20);
+	assert_int_equal(READ(hn, PPCNT, &reg), 0);
+	assert_int_equal(rnic_field_get(reg.dw, RNIC_FIELD(0x0c, 31, 16)), 65534);
+	assert_int_equal(rnic_field_get(reg.dw, RNIC_FIELD(0x10, 15, 0)), 65535);
+	assert_int_equal(rnic_field_get(reg.dw, RNIC_FIELD(0x08, 31, 0)), 0);
+}
+
 static void
 other_registers(void **state)
 {
@@ -433,6 +449,7 @@ main(void)
 		T(vlans_of_the_vport),
 		T(invented_addresses_differ),
 		T(counters_clear_apart),
+		T(infiniband_counters_stay_at_their_end),
 		T(other_registers),
 		T(writes_that_registers_refuse),
 		T(fcs_checks_cannot_be_switched_on),

@@ -3,6 +3,8 @@
 /* ACCESS_REG: the registers of the port, one function each. */
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "softrnic/base/quirks.h"
 #include "softrnic/hca/reg.h"
 #include "softrnic/port/port.h"
@@ -20,6 +22,7 @@
 #define PPCNT_PRIORITY	 0x10
 #define PPCNT_CLASS	 0x11
 #define PPCNT_PHYSICAL	 0x12
+#define PPCNT_INFINIBAND 0x20
 
 /* Read, or write and then read, a register; `reg` is a private copy of what the driver sent and becomes the output. */
 typedef int (*reg_fn)(struct softrnic *dev, void *reg, bool write);
@@ -268,6 +271,20 @@ reg_ppcnt_rfc_2819(struct rnic_ppcnt_reg *reg, const struct softrnic_port *port,
 		rnic_field_set(reg->dw, RNIC_FIELD(0x08 + 8 * i, 63, 0), counters[i]);
 }
 
+/*
+ * Linux reads InfiniBand's counters of every port that has RDMA. Of those that a port like this one could count, each stays where it can
+ * count no further.
+ */
+static void
+reg_ppcnt_infiniband(struct rnic_ppcnt_reg *reg, const struct softrnic_port_counters *c)
+{
+	const uint32_t port_rcv_errors = RNIC_FIELD(0x0c, 31, 16);
+	const uint32_t port_xmit_discards = RNIC_FIELD(0x10, 15, 0);
+
+	rnic_field_set(reg->dw, port_rcv_errors, RTE_MIN(c->rx_errors, (uint64_t)UINT16_MAX));
+	rnic_field_set(reg->dw, port_xmit_discards, RTE_MIN(c->tx_errors, (uint64_t)UINT16_MAX));
+}
+
 static void
 reg_port_clear(struct softrnic_port *port)
 {
@@ -290,6 +307,7 @@ reg_ppcnt(struct softrnic *dev, void *data, bool write)
 	case PPCNT_IEEE_802_3: reg_ppcnt_802_3(reg, &counters); break;
 	case PPCNT_RFC_2863: reg_ppcnt_rfc_2863(reg, &counters); break;
 	case PPCNT_RFC_2819: reg_ppcnt_rfc_2819(reg, &dev->port, &counters); break;
+	case PPCNT_INFINIBAND: reg_ppcnt_infiniband(reg, &counters); break;
 	case PPCNT_RFC_3635:
 	case PPCNT_EXTENDED:
 	case PPCNT_PRIORITY:
