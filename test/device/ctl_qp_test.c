@@ -562,6 +562,26 @@ path_mtu_follows_the_port(void **state)
 
 /* ---- References ---- */
 
+/* A page of registers may go before the CQs that are armed by it, and be somebody else's then; with a queue that rings there it stays. */
+static void
+a_cq_does_not_hold_its_page(void **state)
+{
+	struct world *w = *state;
+	const uint32_t before = ctl_stats(&w->hn).objects;
+	uint32_t cqns[2];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		rnic_cqc_set(rnic_create_cq_in_cqc(world_good(w, RNIC_CMD_CREATE_CQ)),
+			     RNIC_CQC_UAR_PAGE, w->loose_uar);
+		assert_int_equal(world_run(w, &cqns[i]), RNIC_STATUS_OK);
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DEALLOC_UAR, w->loose_uar), 0);
+		assert_int_equal(hn_alloc_object(&w->hn, RNIC_CMD_ALLOC_UAR), w->loose_uar);
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_CQ, cqns[i]), 0);
+	assert_int_equal(ctl_stats(&w->hn).objects, before);
+}
+
 static void
 what_a_queue_pair_leans_on_is_busy(void **state)
 {
@@ -753,6 +773,7 @@ main(void)
 		TEST(reset_forgets_what_changes_said),
 		TEST(a_refused_change_changes_nothing),
 		TEST(path_mtu_follows_the_port),
+		TEST(a_cq_does_not_hold_its_page),
 		TEST(what_a_queue_pair_leans_on_is_busy),
 		TEST(pages_are_watched_while_a_queue_pair_rings_there),
 		TEST(numbers_are_unlike_those_of_other_queues),

@@ -483,7 +483,7 @@ test_busy(void **state)
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_CQ, f->rx_cq.cqn),
 			 RNIC_STATUS_RES_BUSY);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RQ, f->rq.rqn), RNIC_STATUS_RES_BUSY);
-	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_UAR, f->dp.uars[1]),
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_UAR, f->sq.uar),
 			 RNIC_STATUS_RES_BUSY);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_PD, f->dp.pd), RNIC_STATUS_RES_BUSY);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_EQ, f->dp.eqn), RNIC_STATUS_RES_BUSY);

@@ -285,7 +285,6 @@ cq_free(struct softrnic *dev, struct softrnic_cq *cq)
 	softrnic_ring_fini(&cq->ring);
 	softrnic_dbrec_forget(dev, &cq->dbrec);
 	cq->eq->refs--;
-	cq->uar_object->refs--;
 	softrnic_free(dev, cq);
 }
 
@@ -326,8 +325,8 @@ cq_from_context(struct softrnic *dev, struct softrnic_cq *cq)
 	cq->uar = (uint32_t)rnic_cqc_get(cqc, RNIC_CQC_UAR_PAGE);
 	cq->eqn = (uint32_t)rnic_cqc_get(cqc, RNIC_CQC_C_EQN);
 	cq->eq = softrnic_object_get(dev, SOFTRNIC_EQ, cq->eqn);
-	cq->uar_object = softrnic_object_get(dev, SOFTRNIC_UAR, cq->uar);
-	if (cq->eq == NULL || cq->uar_object == NULL)
+	/* No reference is taken: libmlx5 gives back the page of CQs that a program leaves for its exit to destroy. */
+	if (cq->eq == NULL || softrnic_object_get(dev, SOFTRNIC_UAR, cq->uar) == NULL)
 		return RNIC_STATUS_BAD_RES;
 	return softrnic_dbrec_init(dev, &cq->dbrec, rnic_cqc_get(cqc, RNIC_CQC_DBR_ADDR));
 }
@@ -366,7 +365,6 @@ SOFTRNIC_CMD(create_cq)
 		goto free_ring;
 	softrnic_dbrec_read(dev, &cq->dbrec, 1, &cq->arm);
 	cq->eq->refs++;
-	cq->uar_object->refs++;
 	softrnic_uar_user(dev, cq->uar, 1);
 	TAILQ_INSERT_TAIL(&dev->swept_cqs, cq, sweep_link);
 	dev->dump_queues = softrnic_dump_queues_wanted();

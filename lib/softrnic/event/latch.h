@@ -41,7 +41,7 @@ struct softrnic_cq {
 	uint32_t eqn, uar;
 	STAILQ_ENTRY(softrnic_cq) pending_link;
 	TAILQ_ENTRY(softrnic_cq) sweep_link;
-	struct softrnic_object *eq, *uar_object;
+	struct softrnic_object *eq;
 	struct rnic_cqc context;
 };
 
