@@ -65,6 +65,10 @@
 	L(modify_rmp_in, MODIFY_RMP_IN)                             \
 	FRAME(query_rmp_out)                                        \
 	L(rmpc, RMPC)                                               \
+	L(create_xrc_srq_in, CREATE_XRC_SRQ_IN)                     \
+	FRAME(query_xrc_srq_out)                                    \
+	L(arm_xrc_srq_in, ARM_XRC_SRQ_IN)                           \
+	L(xrc_srqc, XRC_SRQC)                                       \
 	L(query_roce_address_in, QUERY_ROCE_ADDRESS_IN)             \
 	FRAME(query_roce_address_out)                               \
 	L(set_roce_address_in, SET_ROCE_ADDRESS_IN)                 \
@@ -76,6 +80,7 @@
 	FRAME(query_nic_vport_context_out)                          \
 	L(modify_nic_vport_context_in, MODIFY_NIC_VPORT_CONTEXT_IN) \
 	L(nic_vport_context, NIC_VPORT_CONTEXT)                     \
+	L(query_hca_vport_pkey_in, QUERY_HCA_VPORT_PKEY_IN)         \
 	L(query_vport_counter_in, QUERY_VPORT_COUNTER_IN)           \
 	FRAME(query_vport_counter_out)                              \
 	L(vport_counters, VPORT_COUNTERS)                           \
@@ -135,6 +140,7 @@
 	L(rqn_entry, RQN_ENTRY)                                     \
 	L(mac_entry, MAC_ENTRY)                                     \
 	L(vlan_entry, VLAN_ENTRY)                                   \
+	L(pkey_entry, PKEY_ENTRY)                                   \
 	L(text_entry, TEXT_ENTRY)
 
 /* I(outer, inner, member, offset): every RNIC_INNER once more; the layout test compares the two. */
@@ -163,6 +169,8 @@
 	I(modify_rmp_in, rmpc, rmpc, 0x20)                                          \
 	I(query_rmp_out, rmpc, rmpc, 0x20)                                          \
 	I(rmpc, wq, wq, 0x30)                                                       \
+	I(create_xrc_srq_in, xrc_srqc, xrc_srqc, 0x10)                              \
+	I(query_xrc_srq_out, xrc_srqc, xrc_srqc, 0x10)                              \
 	I(query_roce_address_out, roce_addr, roce_address, 0x10)                    \
 	I(set_roce_address_in, roce_addr, roce_address, 0x10)                       \
 	I(query_nic_vport_context_out, nic_vport_context, nic_vport_context, 0x10)  \

@@ -41,6 +41,10 @@ RNIC_LAYOUT(mac_entry, MAC_ENTRY, 0x8)
 #define RNIC_VLAN_ENTRY_FIELDS(F) F(RNIC_VLAN_ENTRY_VLAN, 0x00, 11, 0)
 RNIC_LAYOUT(vlan_entry, VLAN_ENTRY, 0x4)
 
+/* A partition key of a port's table. */
+#define RNIC_PKEY_ENTRY_FIELDS(F) F(RNIC_PKEY_ENTRY_PKEY, 0x00, 15, 0)
+RNIC_LAYOUT(pkey_entry, PKEY_ENTRY, 0x4)
+
 /* Four bytes of text or of a format that is not the PRM's. */
 #define RNIC_TEXT_ENTRY_FIELDS(F) F(RNIC_TEXT_ENTRY_BYTES, 0x00, 31, 0)
 RNIC_LAYOUT(text_entry, TEXT_ENTRY, 0x4)

@@ -106,6 +106,7 @@ enum rnic_qp_st {
 	RNIC_QP_ST_RC = 0x0,
 	RNIC_QP_ST_UC = 0x1,
 	RNIC_QP_ST_UD = 0x2,
+	RNIC_QP_ST_XRC = 0x3,
 	RNIC_QP_ST_QP1 = 0x8,
 	RNIC_QP_ST_REG_UMR = 0xc,
 };
@@ -222,6 +223,49 @@ RNIC_INNER(modify_rmp_in, rmpc, rmpc, 0x20)
 
 RNIC_FRAME(query_rmp_out, 0x110)
 RNIC_INNER(query_rmp_out, rmpc, rmpc, 0x20)
+
+/* A shared receive queue of an XRC domain: WQEs as those of a pool, linked or cyclic, and a CQ of its own. */
+#define RNIC_XRC_SRQC_FIELDS(F)                                  \
+	F(RNIC_XRC_SRQC_STATE, 0x00, 31, 28)                     \
+	F(RNIC_XRC_SRQC_LOG_XRC_SRQ_SIZE, 0x00, 27, 24)          \
+	F(RNIC_XRC_SRQC_WQ_SIGNATURE, 0x04, 31, 31)              \
+	F(RNIC_XRC_SRQC_CONT_SRQ, 0x04, 30, 30)                  \
+	F(RNIC_XRC_SRQC_RLKY, 0x04, 28, 28)                      \
+	F(RNIC_XRC_SRQC_BASIC_CYCLIC_RCV_WQE, 0x04, 27, 27)      \
+	F(RNIC_XRC_SRQC_LOG_RQ_STRIDE, 0x04, 26, 24)             \
+	F(RNIC_XRC_SRQC_XRCD, 0x04, 23, 0)                       \
+	F(RNIC_XRC_SRQC_PAGE_OFFSET, 0x08, 31, 26)               \
+	F(RNIC_XRC_SRQC_DBR_UMEM_VALID, 0x08, 24, 24)            \
+	F(RNIC_XRC_SRQC_CQN, 0x08, 23, 0)                        \
+	F(RNIC_XRC_SRQC_USER_INDEX_EQUAL_XRC_SRQN, 0x10, 31, 31) \
+	F(RNIC_XRC_SRQC_LOG_PAGE_SIZE, 0x10, 29, 24)             \
+	F(RNIC_XRC_SRQC_USER_INDEX, 0x10, 23, 0)                 \
+	F(RNIC_XRC_SRQC_PD, 0x18, 23, 0)                         \
+	F(RNIC_XRC_SRQC_LWM, 0x1c, 31, 16)                       \
+	F(RNIC_XRC_SRQC_WQE_CNT, 0x1c, 15, 0)                    \
+	F(RNIC_XRC_SRQC_DBR_ADDR, 0x28, 63, 0)
+RNIC_LAYOUT(xrc_srqc, XRC_SRQC, 0x40)
+
+enum rnic_xrc_srqc_state {
+	RNIC_XRC_SRQC_STATE_GOOD = 0,
+	RNIC_XRC_SRQC_STATE_ERROR = 1,
+};
+
+/* Page addresses follow. */
+#define RNIC_CREATE_XRC_SRQ_IN_FIELDS(F) F(RNIC_CREATE_XRC_SRQ_IN_XRC_SRQ_UMEM_VALID, 0x5c, 31, 31)
+RNIC_LAYOUT(create_xrc_srq_in, CREATE_XRC_SRQ_IN, 0x110)
+RNIC_INNER(create_xrc_srq_in, xrc_srqc, xrc_srqc, 0x10)
+
+RNIC_FRAME(query_xrc_srq_out, 0x110)
+RNIC_INNER(query_xrc_srq_out, xrc_srqc, xrc_srqc, 0x10)
+
+/* Another limit of an XRC SRQ, by op_mod. */
+#define RNIC_ARM_XRC_SRQ_IN_FIELDS(F)                \
+	F(RNIC_ARM_XRC_SRQ_IN_XRC_SRQN, 0x08, 23, 0) \
+	F(RNIC_ARM_XRC_SRQ_IN_LWM, 0x0c, 15, 0)
+RNIC_LAYOUT(arm_xrc_srq_in, ARM_XRC_SRQ_IN, 0x10)
+
+#define RNIC_ARM_XRC_SRQ_OP_MOD 1
 
 /* An entry of the RoCE address table. */
 #define RNIC_ROCE_ADDR_FIELDS(F)                           \

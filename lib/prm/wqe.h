@@ -160,7 +160,15 @@ enum rnic_wqe_umr_flags {
 #define RNIC_UMR_MASK_A		 (UINT64_C(1) << 21)
 #define RNIC_UMR_MASK_FREE	 (UINT64_C(1) << 29)
 
-/* What a WRITE, a READ or an atomic means at the peer; follows the control segment. */
+/* Of XRC: whose receive WQEs and keys a request means at the peer; follows the control segment. */
+struct rnic_wqe_xrc {
+	struct rnic_be32 srqn; /* 24 bits */
+	uint8_t rsvd_04[12];
+};
+RNIC_SIZE(rnic_wqe_xrc, 16);
+#define RNIC_WQE_XRC_SRQN_MASK 0xffffffu
+
+/* What a WRITE, a READ or an atomic means at the peer; follows the control segment, or that of XRC. */
 struct rnic_wqe_raddr {
 	struct rnic_be64 address;
 	struct rnic_be32 rkey;

@@ -449,7 +449,8 @@ capabilities_of_queue_pairs(void **state)
 		assert_int_equal(GET(LOG_MAX_MCG), 12);
 		assert_int_equal(GET(MAX_QP_MCG), 240);
 		assert_int_equal(GET(BLOCK_LB_MC), 1);
-		assert_int_equal(GET(XRC), 0);
+		assert_int_equal(GET(XRC), 1);
+		assert_int_equal(GET(LOG_MAX_XRCD), 10);
 		assert_int_equal(GET(LOG_MAX_QP), 13);
 		assert_int_equal(GET(LOG_MAX_QP_SZ), 15);
 		assert_int_equal(GET(LOG_MAX_SRQ), 12);

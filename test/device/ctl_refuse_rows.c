@@ -53,6 +53,7 @@
 #define QPC(field)   INNER(0x18, RNIC_QPC_##field)
 #define ADS(field)   INNER(0x30, RNIC_ADS_##field)
 #define RMPC(field)  INNER(0x20, RNIC_RMPC_##field)
+#define SRQC(field)  INNER(0x10, RNIC_XRC_SRQC_##field)
 #define ADDR(field)  INNER(0x10, RNIC_ROCE_ADDR_##field)
 #define PAGE_0	     IN_BITS(0x110, 63, 0) /* the first page address behind a CREATE_x */
 #define NO_PATH_PORT(op)                                    \
@@ -139,8 +140,9 @@ const struct refusal refusals[] = {
 	R(MODIFY_CQ, BAD_PARAM, RNIC_MODIFY_CQ_IN_FIELD_SELECT, 1u << 31, "unknown field"),
 	R(MODIFY_CQ, BAD_PARAM, RNIC_MODIFY_CQ_IN_FIELD_SELECT, 1u << 3, "another EQ: not offered"),
 
-	R(CREATE_QP, BAD_PARAM, QPC(ST), 3, "extended reliable"),
-	R(CREATE_QP, BAD_PARAM, QPC(ST), RNIC_QP_ST_REG_UMR, "for keys alone"),
+	R(CREATE_QP, BAD_PARAM, QPC(ST), RNIC_QP_ST_XRC, "XRC with a receive ring"),
+	R(CREATE_QP, BAD_PARAM, QPC(ST), RNIC_QP_ST_REG_UMR, "for keys alone, and a receive ring"),
+	R(CREATE_QP, BAD_PARAM, QPC(ST), 5, "dynamically connected"),
 	R(CREATE_QP, BAD_PARAM, QPC(DETH_SQPN), 1, "a source that it is not"),
 	R(CREATE_QP, BAD_PARAM, QPC(ST), 0xff, "transport"),
 	R(CREATE_QP, BAD_PARAM, QPC(STATE), RNIC_QP_STATE_INIT, "not in RST"),
@@ -382,6 +384,35 @@ const struct refusal refusals[] = {
 	NUMBER(DESTROY_RMP),
 	BUSY(DESTROY_RMP, rmp),
 	NUMBER(QUERY_RMP),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(STATE), 1, "not in good state"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(LOG_RQ_STRIDE), 0, "no room for a segment"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(LOG_RQ_STRIDE), 6,
+	  "longer WQEs than the capabilities say"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(LWM), 5, "limit"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(WQ_SIGNATURE), 1, "signature"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(CONT_SRQ), 1, "container"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(RLKY), 1, "reserved key"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(DBR_UMEM_VALID), 1, "umem for the doorbell record"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, RNIC_CREATE_XRC_SRQ_IN_XRC_SRQ_UMEM_VALID, 1, "umem"),
+	R(CREATE_XRC_SRQ, BAD_RES, SRQC(XRCD), 0, "no such XRC domain"),
+	R(CREATE_XRC_SRQ, BAD_RES, SRQC(CQN), 0, "no such CQ"),
+	R(CREATE_XRC_SRQ, BAD_RES, SRQC(PD), 0, "no such PD"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(DBR_ADDR), 0x1000, "doorbell record not mapped"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(LOG_PAGE_SIZE), 20, "page size"),
+	R(CREATE_XRC_SRQ, BAD_INP_LEN, SRQC(LOG_XRC_SRQ_SIZE), 15, "pages short"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, PAGE_0, 0x1000, "page not mapped"),
+	CUT(CREATE_XRC_SRQ, 8, "no page"),
+	NUMBER(DESTROY_XRC_SRQ),
+	NUMBER(QUERY_XRC_SRQ),
+	NUMBER(ARM_XRC_SRQ),
+	OP_MOD(ARM_XRC_SRQ, 0),
+	R(ARM_XRC_SRQ, BAD_PARAM, RNIC_ARM_XRC_SRQ_IN_LWM, 5, "limit"),
+	NUMBER(DEALLOC_XRCD),
+	BUSY(DEALLOC_XRCD, xrcd),
+	OTHER_VPORT(QUERY_HCA_VPORT_PKEY),
+	R(QUERY_HCA_VPORT_PKEY, BAD_PARAM, RNIC_QUERY_HCA_VPORT_PKEY_IN_PORT_NUM, 2, "port"),
+	R(QUERY_HCA_VPORT_PKEY, BAD_INDEX, RNIC_QUERY_HCA_VPORT_PKEY_IN_PKEY_INDEX, 1,
+	  "behind the table"),
 
 	R(CREATE_TIS, BAD_RES, TISC(TRANSPORT_DOMAIN), 0, "no such domain"),
 	R(CREATE_TIS, BAD_RES, TISC(PD), 1, "no such PD"),

@@ -50,6 +50,7 @@ static const struct {
 	{ RNIC_CMD_RTS2SQD_QP, RNIC_STATUS_BAD_RES_STATE },
 	{ RNIC_CMD_SQD_RTS_QP, RNIC_STATUS_BAD_RES_STATE },
 	{ RNIC_CMD_DESTROY_RMP, RNIC_STATUS_BAD_RES },
+	{ RNIC_CMD_DESTROY_XRC_SRQ, RNIC_STATUS_BAD_RES },
 	{ RNIC_CMD_DETACH_FROM_MCG, RNIC_STATUS_BAD_RES },
 };
 
@@ -63,6 +64,7 @@ static const struct {
 	{ RNIC_CMD_ALLOC_PD, SOFTRNIC_PD },
 	{ RNIC_CMD_ALLOC_UAR, SOFTRNIC_UAR },
 	{ RNIC_CMD_ALLOC_TRANSPORT_DOMAIN, SOFTRNIC_TD },
+	{ RNIC_CMD_ALLOC_XRCD, SOFTRNIC_XRCD },
 	{ RNIC_CMD_ALLOC_Q_COUNTER, SOFTRNIC_Q_COUNTER },
 };
 
@@ -176,6 +178,7 @@ tables_of_created_objects_have_an_end(void **state)
 		{ RNIC_CMD_CREATE_FLOW_TABLE, SOFTRNIC_FLOW_TABLE },
 		{ RNIC_CMD_CREATE_QP, SOFTRNIC_QP },
 		{ RNIC_CMD_CREATE_RMP, SOFTRNIC_RMP },
+		{ RNIC_CMD_CREATE_XRC_SRQ, SOFTRNIC_RMP },
 	};
 	struct world *w = *state;
 
@@ -390,6 +393,9 @@ nothing_is_left_when_all_is_destroyed(void **state)
 		{ RNIC_CMD_DESTROY_QP, w->datagram },
 		{ RNIC_CMD_DESTROY_RMP, w->rmp },
 		{ RNIC_CMD_DESTROY_RMP, w->loose_rmp },
+		{ RNIC_CMD_DESTROY_XRC_SRQ, w->xrc_srq },
+		{ RNIC_CMD_DEALLOC_XRCD, w->xrcd },
+		{ RNIC_CMD_DEALLOC_XRCD, w->loose_xrcd },
 		{ RNIC_CMD_DESTROY_TIS, w->tis },
 		{ RNIC_CMD_DESTROY_TIS, w->loose_tis },
 		{ RNIC_CMD_DESTROY_CQ, w->cq.number },
@@ -415,7 +421,7 @@ nothing_is_left_when_all_is_destroyed(void **state)
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 	/* And by reset, whatever is there. */
 	world_populate(w);
-	assert_int_equal(ctl_stats(&w->hn).objects, 34);
+	assert_int_equal(ctl_stats(&w->hn).objects, 37);
 	softrnic_reset(w->hn.dev);
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 }

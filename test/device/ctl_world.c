@@ -6,6 +6,7 @@
 #include "driver/rmp.h"
 #include "driver/roce_addr.h"
 #include "driver/vport.h"
+#include "driver/xrc_srq.h"
 /* The state in which each command works, personalities, and a request that failed: none can be asked of a device. */
 #include "softrnic/base/object.h"
 #include "softrnic/base/poller.h"
@@ -238,6 +239,20 @@ good_rmp(struct world *w, void *in)
 }
 
 static uint32_t
+good_xrc_srq(struct world *w, void *in)
+{
+	const struct drv_xrc_srq srq = { .log_size = 2,
+					 .log_stride = 5,
+					 .pd = w->pd,
+					 .xrcd = w->xrcd,
+					 .cqn = w->cq.number,
+					 .dbrec = DBREC(w),
+					 .ring = RING(w) };
+
+	return drv_xrc_srq_fill(in, &srq);
+}
+
+static uint32_t
 good_address(void *in)
 {
 	struct drv_roce_addr address = { .index = WORLD_GID_INDEX,
@@ -351,6 +366,10 @@ good_rdma_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_MODIFY_RMP: return drv_rmp_limit_fill(in, w->rmp, 2);
 	case RNIC_CMD_DESTROY_RMP: return number_in(in, w->loose_rmp);
 	case RNIC_CMD_QUERY_RMP: return number_in(in, w->rmp);
+	case RNIC_CMD_CREATE_XRC_SRQ: return good_xrc_srq(w, in);
+	case RNIC_CMD_ARM_XRC_SRQ: return drv_xrc_srq_arm_fill(in, w->xrc_srq, 2);
+	case RNIC_CMD_DESTROY_XRC_SRQ:
+	case RNIC_CMD_QUERY_XRC_SRQ: return number_in(in, w->xrc_srq);
 	case RNIC_CMD_SET_ROCE_ADDRESS: return good_address(in);
 	case RNIC_CMD_QUERY_ROCE_ADDRESS:
 		rnic_query_roce_address_in_set(in, RNIC_QUERY_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX,
@@ -438,6 +457,7 @@ good_port_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_MODIFY_VPORT_STATE: return sizeof(struct rnic_modify_vport_state_in);
 	case RNIC_CMD_QUERY_NIC_VPORT_CONTEXT: return sizeof(struct rnic_vport_in);
 	case RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT: return good_vport(in);
+	case RNIC_CMD_QUERY_HCA_VPORT_PKEY: return sizeof(struct rnic_query_hca_vport_pkey_in);
 	case RNIC_CMD_QUERY_VPORT_COUNTER: return sizeof(struct rnic_query_vport_counter_in);
 	case RNIC_CMD_SET_L2_TABLE_ENTRY: return good_l2_entry(in, 1);
 	case RNIC_CMD_DELETE_L2_TABLE_ENTRY: return good_l2_entry(in, 0);
@@ -476,6 +496,7 @@ world_good_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_DEALLOC_PD: return number_in(in, w->loose_pd);
 	case RNIC_CMD_DEALLOC_UAR: return number_in(in, w->loose_uar);
 	case RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN: return number_in(in, w->loose_td);
+	case RNIC_CMD_DEALLOC_XRCD: return number_in(in, w->loose_xrcd);
 	case RNIC_CMD_DEALLOC_Q_COUNTER: return number_in(in, w->loose_counter);
 	case RNIC_CMD_CREATE_TIS: return drv_tis_fill(in, w->td);
 	case RNIC_CMD_MODIFY_TIS:
@@ -602,6 +623,8 @@ populate_qps(struct world *w)
 	world_good(w, RNIC_CMD_CREATE_RMP);
 	assert_int_equal(world_run(w, &w->rmp), RNIC_STATUS_OK);
 	assert_int_equal(world_run(w, &w->loose_rmp), RNIC_STATUS_OK);
+	world_good(w, RNIC_CMD_CREATE_XRC_SRQ);
+	assert_int_equal(world_run(w, &w->xrc_srq), RNIC_STATUS_OK);
 	world_good(w, RNIC_CMD_SET_ROCE_ADDRESS);
 	assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
 	for (unsigned int i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
@@ -629,6 +652,8 @@ world_populate(struct world *w)
 	w->loose_pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
 	w->td = hn_alloc_object(hn, RNIC_CMD_ALLOC_TRANSPORT_DOMAIN);
 	w->loose_td = hn_alloc_object(hn, RNIC_CMD_ALLOC_TRANSPORT_DOMAIN);
+	w->xrcd = hn_alloc_object(hn, RNIC_CMD_ALLOC_XRCD);
+	w->loose_xrcd = hn_alloc_object(hn, RNIC_CMD_ALLOC_XRCD);
 	w->uar = hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR);
 	w->loose_uar = hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR);
 	w->counter = hn_alloc_object(hn, RNIC_CMD_ALLOC_Q_COUNTER);

@@ -20,6 +20,7 @@ struct world {
 	uint32_t loose_pd, loose_td, loose_uar, loose_counter, loose_table, loose_group;
 	/* in each state that commands lead to; that of RST has its receive WQEs in rmp */
 	uint32_t qps[RNIC_QP_STATE_SQD + 1], rmp, loose_rmp;
+	uint32_t xrcd, loose_xrcd, xrc_srq;
 	uint32_t datagram; /* a QP of datagrams in RTS, and in the group */
 	uint64_t memory;   /* 64 KiB */
 	/* a command that a test changes, see world_good() */

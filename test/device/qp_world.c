@@ -6,7 +6,6 @@
 #include "near_end.h"
 #include "qp_world.h"
 #include "driver/qp.h"
-#include "driver/rmp.h"
 #include "driver/roce_addr.h"
 #include "driver/vport.h"
 /* What the audit has seen, and the queue pair inside. */
@@ -296,7 +295,7 @@ qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf
 		.st = conf->st,
 		.block_lb_mc = conf->block_lb_mc,
 		.pd = conf->pd != 0 ? conf->pd : end->dp.pd,
-		.uar = end->dp.uars[conf->uar != 0 ? conf->uar : 1],
+		.uar = conf->bare ? 0 : end->dp.uars[conf->uar != 0 ? conf->uar : 1],
 		.send_cqn = conf->send_cq->cqn,
 		.receive_cqn = conf->recv_cq->cqn,
 		.counter = conf->counter,
@@ -309,7 +308,8 @@ qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf
 		.no_rq = conf->no_rq,
 		.rlky = conf->rlky,
 		.rmpn = conf->srq != NULL ? conf->srq->rmpn : 0,
-		.dbrec = dp_iova(&end->dp, dbrec),
+		.xrcd = conf->xrcd,
+		.dbrec = conf->bare ? 0 : dp_iova(&end->dp, dbrec),
 		.ring = drv_pages_of(ring != NULL ? dp_iova(&end->dp, ring) : 0,
 				     rq_bytes + sq_bytes),
 	};
@@ -442,24 +442,44 @@ qw_segment(struct qw_qp *qp, uint32_t ds, uint32_t key, const void *data, uint32
 	segment->address = rnic_cpu_to_be64((uintptr_t)data);
 }
 
-struct rnic_wqe_ctrl *
-qw_wqe(struct qw_qp *qp, uint8_t opcode, const void *local, uint32_t bytes, const void *remote,
-       uint32_t rkey, uint8_t fm_ce_se)
+/* `more`: segments between the control segment and the remote address. */
+static struct rnic_wqe_ctrl *
+wqe(struct qw_qp *qp, uint8_t opcode, uint32_t more, const void *local, uint32_t bytes,
+    const void *remote, uint32_t rkey, uint8_t fm_ce_se)
 {
 	bool atomic = opcode == RNIC_WQE_ATOMIC_CS || opcode == RNIC_WQE_ATOMIC_FA;
 	bool data = opcode == RNIC_WQE_RDMA_WRITE || opcode == RNIC_WQE_RDMA_WRITE_IMM ||
 		    opcode == RNIC_WQE_RDMA_READ || atomic;
-	uint32_t ds = atomic ? 3 : data ? 2 : 1;
+	uint32_t ds = more + (atomic ? 3 : data ? 2 : 1);
 	struct rnic_wqe_ctrl *ctrl = dp_wqe(&qp->sq, opcode, ds + (bytes > 0 ? 1 : 0), fm_ce_se);
 	struct rnic_wqe_raddr *raddr;
 
 	if (data) {
-		raddr = dp_wqe_at(&qp->sq, 1);
+		raddr = dp_wqe_at(&qp->sq, 1 + more);
 		raddr->address = rnic_cpu_to_be64((uintptr_t)remote);
 		raddr->rkey = rnic_cpu_to_be32(rkey);
 	}
 	if (bytes > 0)
 		qw_segment(qp, ds, qp->end->key, local, bytes);
+	return ctrl;
+}
+
+struct rnic_wqe_ctrl *
+qw_wqe(struct qw_qp *qp, uint8_t opcode, const void *local, uint32_t bytes, const void *remote,
+       uint32_t rkey, uint8_t fm_ce_se)
+{
+	return wqe(qp, opcode, 0, local, bytes, remote, rkey, fm_ce_se);
+}
+
+struct rnic_wqe_ctrl *
+qw_xrc_wqe(struct qw_qp *qp, uint8_t opcode, uint32_t srqn, const void *local, uint32_t bytes,
+	   const void *remote, uint32_t rkey)
+{
+	struct rnic_wqe_ctrl *ctrl =
+		wqe(qp, opcode, 1, local, bytes, remote, rkey, RNIC_WQE_CE_ALWAYS);
+
+	*(struct rnic_wqe_xrc *)dp_wqe_at(&qp->sq, 1) =
+		(struct rnic_wqe_xrc){ .srqn = rnic_cpu_to_be32(srqn) };
 	return ctrl;
 }
 
@@ -504,61 +524,6 @@ qw_recv(struct qw_qp *qp, void *data, uint32_t bytes)
 {
 	dp_post(&qp->rq, data, bytes);
 	dp_rq_record(&qp->rq);
-}
-
-/* ---- SRQs ---- */
-
-int
-qw_srq_try(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
-	   uint32_t limit)
-{
-	const size_t bytes = (size_t)1 << (log_size + log_stride);
-	struct drv_rmp told = {
-		.log_size = log_size, .log_stride = log_stride, .pd = end->dp.pd, .limit = limit
-	};
-
-	*srq = (struct qw_srq){
-		.end = end,
-		.log_size = log_size,
-		.log_stride = log_stride,
-		.ring = alloc_pages(end, bytes),
-		.dbrec = dp_alloc(&end->dp, sizeof(*srq->dbrec), 64),
-	};
-	told.dbrec = dp_iova(&end->dp, srq->dbrec);
-	told.ring = drv_pages_of(dp_iova(&end->dp, srq->ring), bytes);
-	return drv_rmp_create(&end->dp.drv, &told, &srq->rmpn);
-}
-
-void
-qw_srq_create(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
-	      uint32_t limit)
-{
-	assert_int_equal(qw_srq_try(end, srq, log_size, log_stride, limit), 0);
-}
-
-void
-qw_srq_write(struct qw_srq *srq, uint16_t index, uint16_t next, void *data, uint32_t bytes)
-{
-	struct rnic_wqe_next *head =
-		(struct rnic_wqe_next *)(srq->ring + ((size_t)index << srq->log_stride));
-	struct rnic_wqe_data *segment = (struct rnic_wqe_data *)(head + 1);
-
-	head->next_wqe_index = rnic_cpu_to_be16(next);
-	segment[0].byte_count = rnic_cpu_to_be32(bytes);
-	segment[0].lkey = rnic_cpu_to_be32(srq->end->key);
-	segment[0].address = rnic_cpu_to_be64((uintptr_t)data);
-	if (srq->log_stride > 5) {
-		segment[1].byte_count = rnic_cpu_to_be32(0);
-		segment[1].lkey = rnic_cpu_to_be32(RNIC_WQE_INVALID_LKEY);
-	}
-}
-
-void
-qw_srq_post(struct qw_srq *srq, uint16_t count)
-{
-	srq->producer = (uint16_t)(srq->producer + count);
-	__atomic_store_n(&srq->dbrec->receive_counter.raw, RNIC_SWAP32(srq->producer),
-			 __ATOMIC_RELEASE);
 }
 
 /* ---- What comes back ---- */

@@ -56,7 +56,8 @@ struct qw {
 /* An SRQ: WQE n is followed by whatever next[n] says. */
 struct qw_srq {
 	struct qw_end *end;
-	uint32_t rmpn, log_size, log_stride;
+	uint32_t rmpn; /* or an XRC SRQ's number */
+	uint32_t log_size, log_stride;
 	uint16_t producer;
 	uint8_t *ring;
 	struct rnic_wq_dbrec *dbrec;
@@ -71,6 +72,8 @@ struct qw_qp_conf {
 	uint32_t counter; /* set */
 	uint32_t uar;	  /* index into dp.uars: 1 or 2 */
 	uint32_t pd;	  /* 0: the end's */
+	uint32_t xrcd;
+	bool bare; /* it has no register and no doorbell record, as Linux makes XRC targets */
 };
 
 struct qw_qp {
@@ -147,6 +150,9 @@ uint32_t qw_physical_key(struct qw_end *end);
 /* A WQE with one data segment, or none of 0 bytes, and a remote address where the opcode has one; not handed over. */
 struct rnic_wqe_ctrl *qw_wqe(struct qw_qp *qp, uint8_t opcode, const void *local, uint32_t bytes,
 			     const void *remote, uint32_t rkey, uint8_t fm_ce_se);
+/* The same of an XRC initiator, for an SRQ of the peer's. */
+struct rnic_wqe_ctrl *qw_xrc_wqe(struct qw_qp *qp, uint8_t opcode, uint32_t srqn, const void *local,
+				 uint32_t bytes, const void *remote, uint32_t rkey);
 /* The same with everything right: a completion, the peer's key; and handed over. */
 void qw_post(struct qw_qp *qp, const struct qw_qp *peer, uint8_t opcode, const void *local,
 	     uint32_t bytes, const void *remote);
@@ -165,6 +171,13 @@ void qw_srq_create(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, ui
 /* The same where it may be refused: its status. */
 int qw_srq_try(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
 	       uint32_t limit);
+/* One of an XRC domain, of the end's domain if pd is 0: its status. */
+struct qw_xrc_conf {
+	uint32_t xrcd, pd, user_index, limit;
+	uint32_t log_size, log_stride;
+	struct dp_cq *cq;
+};
+int qw_xrc_srq_try(struct qw_end *end, struct qw_srq *srq, const struct qw_xrc_conf *conf);
 /* WQE `index` with one buffer, and what comes after it. Not handed over. */
 void qw_srq_write(struct qw_srq *srq, uint16_t index, uint16_t next, void *data, uint32_t bytes);
 /* So many more are posted. */

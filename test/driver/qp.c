@@ -37,6 +37,7 @@ drv_qp_fill(void *in, const struct drv_qp *qp)
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, qp->send_cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, qp->receive_cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, qp->dbrec);
+	rnic_qpc_set(qpc, RNIC_QPC_XRCD, qp->xrcd);
 	rnic_qpc_set(qpc, RNIC_QPC_NO_SQ, qp->no_sq);
 	if (!qp->no_sq)
 		rnic_qpc_set(qpc, RNIC_QPC_LOG_SQ_SIZE, qp->log_sq);

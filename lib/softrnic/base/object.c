@@ -35,6 +35,7 @@ static const struct {
 	[SOFTRNIC_FLOW_TABLE] = { 0x01, 1 << 9 },
 	[SOFTRNIC_QP] = { 0x4000, 1 << 13 },
 	[SOFTRNIC_RMP] = { 0x6000, 1 << 12 },
+	[SOFTRNIC_XRCD] = { 0xe0, 1 << 10 },
 };
 
 /* Numbers of these are given again at once; those of the rest go round, so that a stale one is noticed. */

@@ -29,6 +29,8 @@ static const struct {
 	[SOFTRNIC_QP_UC] = { RNIC_QP_ST_UC, ROCE_TRANSPORT_UC },
 	[SOFTRNIC_QP_UD] = { RNIC_QP_ST_UD, SOFTRNIC_QP_UNCONNECTED },
 	[SOFTRNIC_QP_QP1] = { RNIC_QP_ST_QP1, SOFTRNIC_QP_UNCONNECTED },
+	[SOFTRNIC_QP_XRC] = { RNIC_QP_ST_XRC, ROCE_TRANSPORT_XRC },
+	[SOFTRNIC_QP_REG_UMR] = { RNIC_QP_ST_REG_UMR, SOFTRNIC_QP_ALONE },
 };
 
 static uint8_t
@@ -41,16 +43,34 @@ qp_type(const struct rnic_qpc *qpc)
 	return type;
 }
 
+/* The same of the receive side. */
+static const char *
+qp_receive_fault(const struct rnic_qpc *qpc)
+{
+#define GET(field) rnic_qpc_get(qpc, RNIC_QPC_##field)
+	const uint64_t type = GET(RQ_TYPE), st = GET(ST);
+	const uint64_t stride = GET(LOG_RQ_STRIDE) + LOG_RQ_STRIDE_UNIT;
+
+	if (type != RNIC_QP_RQ && type != RNIC_QP_SRQ && type != RNIC_QP_ZERO_SIZE_RQ)
+		return "unknown rq_type";
+	if (st == RNIC_QP_ST_XRC && type == RNIC_QP_RQ)
+		return "XRC has no receive ring";
+	if (st == RNIC_QP_ST_REG_UMR && type != RNIC_QP_ZERO_SIZE_RQ)
+		return "what changes keys receives nothing";
+	if (type == RNIC_QP_RQ && stride > SOFTRNIC_LOG_MAX_RQ_WQE)
+		return "receive WQEs are longer than max_wqe_sz_rq";
+	if (type == RNIC_QP_RQ && GET(NO_SQ) == 0 &&
+	    (1u << (GET(LOG_RQ_SIZE) + stride)) % RNIC_WQEBB_BYTES != 0)
+		return "the send ring, behind the receive ring, is not aligned to a WQEBB";
+	return NULL;
+}
+
 /* What the context asks for and we do not offer; NULL: all is well. */
 static const char *
 qp_context_fault(const struct softrnic *dev, const struct rnic_qpc *qpc)
 {
-#define GET(field) rnic_qpc_get(qpc, RNIC_QPC_##field)
-	const uint64_t type = GET(RQ_TYPE);
-	const uint64_t stride = GET(LOG_RQ_STRIDE) + LOG_RQ_STRIDE_UNIT;
-
 	if (qp_type(qpc) == SOFTRNIC_QP_TYPES)
-		return "connections, reliable or not, datagrams and QP1 are supported";
+		return "connections (RC, UC, XRC), datagrams, QP1 and REG_UMR are supported";
 	if (GET(ST) == RNIC_QP_ST_QP1 && dev->qp1 != NULL)
 		return "the port has its QP1 already";
 	if (GET(DETH_SQPN) != 0)
@@ -61,15 +81,8 @@ qp_context_fault(const struct softrnic *dev, const struct rnic_qpc *qpc)
 		return "offloads, padding and signatures are not offered";
 	if (GET(DBR_UMEM_VALID) != 0)
 		return "there are no umems";
-	if (type != RNIC_QP_RQ && type != RNIC_QP_SRQ && type != RNIC_QP_ZERO_SIZE_RQ)
-		return "unknown rq_type";
-	if (type == RNIC_QP_RQ && stride > SOFTRNIC_LOG_MAX_RQ_WQE)
-		return "receive WQEs are longer than max_wqe_sz_rq";
-	if (type == RNIC_QP_RQ && GET(NO_SQ) == 0 &&
-	    (1u << (GET(LOG_RQ_SIZE) + stride)) % RNIC_WQEBB_BYTES != 0)
-		return "the send ring, behind the receive ring, is not aligned to a WQEBB";
+	return qp_receive_fault(qpc);
 #undef GET
-	return NULL;
 }
 
 static void
@@ -86,7 +99,8 @@ qp_from_context(struct softrnic_qp *qp)
 	qp->user_index = (uint32_t)GET(USER_INDEX);
 	qp->rlky = GET(RLKY) != 0;
 	qp->no_sq = GET(NO_SQ) != 0;
-	qp->no_rq = GET(RQ_TYPE) == RNIC_QP_ZERO_SIZE_RQ;
+	/* Of XRC, requests name where receive WQEs are, whatever pool the context names. */
+	qp->no_rq = GET(RQ_TYPE) == RNIC_QP_ZERO_SIZE_RQ || qp->type == SOFTRNIC_QP_XRC;
 	if (!qp->no_sq)
 		qp->sq_log_size = (uint8_t)GET(LOG_SQ_SIZE);
 	if (GET(RQ_TYPE) == RNIC_QP_RQ) {
@@ -97,27 +111,37 @@ qp_from_context(struct softrnic_qp *qp)
 #undef GET
 }
 
-/* The objects that the queue pair leans on; no references are taken yet. */
+/*
+ * The objects that the queue pair leans on; no references are taken yet. Linux leaves fields that a type does not use as they come: the
+ * domain of REG_UMR, which changes the keys of all of them; an XRC target's register; a pool, and an XRC domain, of others.
+ */
 static int
 qp_find_objects(struct softrnic *dev, struct softrnic_qp *qp)
 {
 	const struct rnic_qpc *qpc = &qp->context;
+	const bool is_target = softrnic_qp_is_xrc_target(qp);
 
-#define FIND(type, field) \
-	softrnic_object_get(dev, SOFTRNIC_##type, (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_##field))
-	qp->pd_object = FIND(PD, PD);
-	qp->uar_object = FIND(UAR, UAR_PAGE);
+#define FIELD(field)	  ((uint32_t)rnic_qpc_get(qpc, RNIC_QPC_##field))
+#define FIND(type, field) softrnic_object_get(dev, SOFTRNIC_##type, FIELD(field))
 	qp->send_cq = FIND(CQ, CQN_SND);
 	qp->recv_cq = FIND(CQ, CQN_RCV);
-	if (qp->pd_object == NULL || qp->uar_object == NULL || qp->send_cq == NULL ||
-	    qp->recv_cq == NULL)
-		return RNIC_STATUS_BAD_RES;
-	if (rnic_qpc_get(qpc, RNIC_QPC_RQ_TYPE) == RNIC_QP_SRQ) {
-		qp->rmp = FIND(RMP, SRQN_RMPN_XRQN);
+	if (qp->type != SOFTRNIC_QP_REG_UMR)
+		qp->pd_object = FIND(PD, PD);
+	if (is_target)
+		qp->xrcd = FIND(XRCD, XRCD);
+	else
+		qp->uar_object = FIND(UAR, UAR_PAGE);
+	if (FIELD(RQ_TYPE) == RNIC_QP_SRQ && !qp->no_rq) {
+		qp->rmp = softrnic_rmp_find(dev, FIELD(SRQN_RMPN_XRQN), false);
 		if (qp->rmp == NULL)
 			return RNIC_STATUS_BAD_RES;
 	}
+	if (qp->send_cq == NULL || qp->recv_cq == NULL ||
+	    (qp->pd_object == NULL && qp->type != SOFTRNIC_QP_REG_UMR) ||
+	    (is_target ? qp->xrcd == NULL : qp->uar_object == NULL))
+		return RNIC_STATUS_BAD_RES;
 #undef FIND
+#undef FIELD
 	return softrnic_q_counter_find(dev, (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_COUNTER_SET_ID),
 				       &qp->counter);
 }
@@ -125,11 +149,16 @@ qp_find_objects(struct softrnic *dev, struct softrnic_qp *qp)
 static void
 qp_references(struct softrnic_qp *qp, int change)
 {
-	qp->pd_object->refs += (uint32_t)change;
-	qp->uar_object->refs += (uint32_t)change;
+	struct softrnic_object *const objects[] = { qp->pd_object, qp->uar_object, qp->xrcd };
+
+	for (unsigned int i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+		if (objects[i] != NULL)
+			objects[i]->refs += (uint32_t)change;
+	}
 	qp->send_cq->object.refs += (uint32_t)change;
 	qp->recv_cq->object.refs += (uint32_t)change;
-	if (qp->rmp != NULL)
+	/* XRC's may go. */
+	if (qp->rmp != NULL && qp->type != SOFTRNIC_QP_XRC)
 		qp->rmp->object.refs += (uint32_t)change;
 	if (qp->counter != NULL)
 		qp->counter->object.refs += (uint32_t)change;
@@ -142,7 +171,8 @@ qp_free(struct softrnic *dev, struct softrnic_qp *qp)
 	if (dev->qp1 == qp)
 		dev->qp1 = NULL;
 	softrnic_qp_close(dev, qp);
-	softrnic_uar_user(dev, qp->uar, -1);
+	if (qp->uar_object != NULL)
+		softrnic_uar_user(dev, qp->uar, -1);
 	softrnic_object_remove(dev, &qp->object);
 	softrnic_ring_fini(&qp->ring);
 	softrnic_dbrec_forget(dev, &qp->dbrec);
@@ -156,7 +186,10 @@ softrnic_qp_drop(struct softrnic *dev, struct softrnic_object *object)
 	qp_free(dev, (struct softrnic_qp *)object);
 }
 
-/* Both rings and the record. A queue pair may have no ring at all: it answers WRITEs, READs and atomics. */
+/*
+ * Both rings and the record. A queue pair may have no ring at all: it answers WRITEs, READs and atomics. An XRC target has no record,
+ * either.
+ */
 static int
 qp_rings_init(struct softrnic *dev, const struct softrnic_cmd *cmd, struct softrnic_qp *qp)
 {
@@ -165,6 +198,8 @@ qp_rings_init(struct softrnic *dev, const struct softrnic_cmd *cmd, struct softr
 	uint32_t bytes = qp->sq_offset;
 	int status;
 
+	if (softrnic_qp_is_xrc_target(qp))
+		return RNIC_STATUS_OK;
 	status = softrnic_dbrec_init(dev, &qp->dbrec, rnic_qpc_get(qpc, RNIC_QPC_DBR_ADDR));
 	if (status != RNIC_STATUS_OK)
 		return status;
@@ -231,7 +266,8 @@ SOFTRNIC_CMD(create_qp)
 	if (qp->type == SOFTRNIC_QP_QP1)
 		dev->qp1 = qp;
 	qp_references(qp, 1);
-	softrnic_uar_user(dev, qp->uar, 1);
+	if (qp->uar_object != NULL)
+		softrnic_uar_user(dev, qp->uar, 1);
 	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, qp->object.number);
 	return RNIC_STATUS_OK;
 close_qp:

@@ -46,6 +46,9 @@ struct change {
 
 #define UC_RUNNING (RNIC_QP_OPT_RWE | RNIC_QP_OPT_PM_STATE)
 
+/* XRC's two ends change as RC's. */
+#define RELIABLE(needs, may) [SOFTRNIC_QP_RC] = { needs, may }, [SOFTRNIC_QP_XRC] = { needs, may }
+
 /* QP1 is a queue pair of datagrams. */
 #define DATAGRAMS(needs, may) [SOFTRNIC_QP_UD] = { needs, may }, [SOFTRNIC_QP_QP1] = { needs, may }
 
@@ -53,30 +56,31 @@ static const struct change changes[] = {
 	{ RNIC_CMD_RST2INIT_QP,
 	  ROCE_RST,
 	  ROCE_INIT,
-	  { [SOFTRNIC_QP_RC] = { OPT_ACCESS | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0 },
+	  { RELIABLE(OPT_ACCESS | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0),
 	    [SOFTRNIC_QP_UC] = { RNIC_QP_OPT_RWE | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0 },
-	    DATAGRAMS(RNIC_QP_OPT_Q_KEY | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0) } },
+	    DATAGRAMS(RNIC_QP_OPT_Q_KEY | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0),
+	    [SOFTRNIC_QP_REG_UMR] = { OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0 } } },
 	{ RNIC_CMD_INIT2RTR_QP,
 	  ROCE_INIT,
 	  ROCE_RTR,
-	  { [SOFTRNIC_QP_RC] = { TAKE_SIZES | TAKE_CONNECTION | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
-					 RNIC_QP_OPT_PRI_PORT | RNIC_QP_OPT_RRA_MAX |
-					 RNIC_QP_OPT_RNR_TIMEOUT,
-				 OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX },
+	  { RELIABLE(TAKE_SIZES | TAKE_CONNECTION | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
+			     RNIC_QP_OPT_PRI_PORT | RNIC_QP_OPT_RRA_MAX | RNIC_QP_OPT_RNR_TIMEOUT,
+		     OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX),
 	    [SOFTRNIC_QP_UC] = { TAKE_SIZES | TAKE_CONNECTION | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
 					 RNIC_QP_OPT_PRI_PORT,
 				 RNIC_QP_OPT_RWE | RNIC_QP_OPT_PKEY_INDEX },
-	    DATAGRAMS(TAKE_SIZES, RNIC_QP_OPT_Q_KEY | RNIC_QP_OPT_PKEY_INDEX) } },
+	    DATAGRAMS(TAKE_SIZES, RNIC_QP_OPT_Q_KEY | RNIC_QP_OPT_PKEY_INDEX),
+	    [SOFTRNIC_QP_REG_UMR] = { TAKE_SIZES, 0 } } },
 	{ RNIC_CMD_RTR2RTS_QP,
 	  ROCE_RTR,
 	  ROCE_RTS,
-	  { [SOFTRNIC_QP_RC] = { TAKE_REQUESTS | OPT_RETRY, OPT_RUNNING },
+	  { RELIABLE(TAKE_REQUESTS | OPT_RETRY, OPT_RUNNING),
 	    [SOFTRNIC_QP_UC] = { TAKE_REQUESTS, UC_RUNNING },
 	    DATAGRAMS(TAKE_REQUESTS, RNIC_QP_OPT_Q_KEY) } },
 	{ RNIC_CMD_RTS2RTS_QP,
 	  ROCE_RTS,
 	  ROCE_RTS,
-	  { [SOFTRNIC_QP_RC] = { 0, OPT_RUNNING | RNIC_QP_OPT_COUNTER_SET_ID },
+	  { RELIABLE(0, OPT_RUNNING | RNIC_QP_OPT_COUNTER_SET_ID),
 	    [SOFTRNIC_QP_UC] = { 0, UC_RUNNING | RNIC_QP_OPT_COUNTER_SET_ID },
 	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY | RNIC_QP_OPT_COUNTER_SET_ID) } },
 	{ RNIC_CMD_SQERR2RTS_QP,
@@ -87,20 +91,19 @@ static const struct change changes[] = {
 	{ RNIC_CMD_SQD_RTS_QP,
 	  ROCE_SQD,
 	  ROCE_RTS,
-	  { [SOFTRNIC_QP_RC] = { 0, OPT_RUNNING },
-	    [SOFTRNIC_QP_UC] = { 0, UC_RUNNING },
+	  { RELIABLE(0, OPT_RUNNING), [SOFTRNIC_QP_UC] = { 0, UC_RUNNING },
 	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY) } },
 	{ RNIC_CMD_INIT2INIT_QP,
 	  ROCE_INIT,
 	  ROCE_INIT,
-	  { [SOFTRNIC_QP_RC] = { 0, OPT_ACCESS | OPT_PLACE },
+	  { RELIABLE(0, OPT_ACCESS | OPT_PLACE),
 	    [SOFTRNIC_QP_UC] = { 0, RNIC_QP_OPT_RWE | OPT_PLACE },
 	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY | OPT_PLACE) } },
 	{ RNIC_CMD_SQD2SQD_QP,
 	  ROCE_SQD,
 	  ROCE_SQD,
-	  { [SOFTRNIC_QP_RC] = { 0, OPT_RUNNING | OPT_PLACE | OPT_RETRY |
-					    RNIC_QP_OPT_PRIMARY_ADDR_PATH | RNIC_QP_OPT_RRA_MAX },
+	  { RELIABLE(0, OPT_RUNNING | OPT_PLACE | OPT_RETRY | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
+				RNIC_QP_OPT_RRA_MAX),
 	    [SOFTRNIC_QP_UC] = { 0, UC_RUNNING | OPT_PLACE | RNIC_QP_OPT_PRIMARY_ADDR_PATH },
 	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY | OPT_PLACE) } },
 };
@@ -218,7 +221,7 @@ qp_mtu_fault(const struct softrnic *dev, const struct softrnic_qp *qp, uint64_t 
 	if (code < RNIC_QP_MTU_256 || code > RNIC_QP_MTU_4096)
 		return "unknown MTU";
 	/* Of datagrams each is looked at when it is sent; Linux says 4096 whatever the port has. */
-	if (!softrnic_qp_is_datagram(qp) && !softrnic_roce_mtu_fits(dev, RNIC_QP_MTU_BYTES(code)))
+	if (softrnic_qp_is_connected(qp) && !softrnic_roce_mtu_fits(dev, RNIC_QP_MTU_BYTES(code)))
 		return "the port's MTU is too small for the path's";
 	return NULL;
 }

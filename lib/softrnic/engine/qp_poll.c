@@ -24,6 +24,7 @@
 #include "softrnic/event/cq.h"
 #include "softrnic/receive/qp_receive.h"
 #include "softrnic/receive/qp_remote.h"
+#include "softrnic/receive/qp_xrc.h"
 #include "softrnic/receive/rmp.h"
 
 #define QPS_BUDGET 64 /* WQEs fetched, answers, requests: of each for a QP and poll */
@@ -64,6 +65,25 @@ static const struct roce_ops ops = {
 };
 
 /* Where they differ. */
+static const struct roce_ops xrc_ops = {
+	.emit = softrnic_qp_emit,
+	.gather = softrnic_qp_gather,
+	.scatter = softrnic_qp_scatter,
+	.scatter_atomic = softrnic_qp_scatter_atomic,
+	.complete = softrnic_qp_complete,
+	.srq_select = softrnic_qp_xrc_select,
+	.recv_take = softrnic_qp_xrc_recv_take,
+	.recv_give_back = softrnic_qp_xrc_recv_give_back,
+	.recv_scatter = softrnic_qp_xrc_recv_scatter,
+	.recv_complete = softrnic_qp_xrc_recv_complete,
+	.remote_check = softrnic_qp_remote_check,
+	.remote_write = softrnic_qp_remote_write,
+	.remote_read = softrnic_qp_remote_read,
+	.remote_atomic = softrnic_qp_remote_atomic,
+	.remote_invalidate = softrnic_qp_remote_invalidate,
+	.event = qp_event,
+};
+
 static const struct roce_ops datagram_ops = {
 	.emit = softrnic_qp_emit_datagram,
 	.gather = softrnic_qp_gather_datagram,
@@ -73,6 +93,23 @@ static const struct roce_ops datagram_ops = {
 	.recv_scatter = softrnic_qp_recv_scatter,
 	.recv_complete = softrnic_qp_recv_complete_datagram,
 	.event = qp_event,
+};
+
+/* What the types run by. */
+static const struct {
+	const struct roce_transport *transport;
+	const struct roce_ops *ops;
+	const uint8_t *data_at; /* see struct softrnic_qp */
+	uint8_t log_resources;	/* READs and atomics of the peer's that are remembered */
+} kinds[SOFTRNIC_QP_TYPES] = {
+	[SOFTRNIC_QP_RC] = { &roce_rc, &ops, softrnic_qp_data_at, SOFTRNIC_LOG_MAX_RD_ATOMIC },
+	[SOFTRNIC_QP_UC] = { &roce_uc, &ops, softrnic_qp_data_at, 0 },
+	[SOFTRNIC_QP_UD] = { &roce_ud, &datagram_ops, softrnic_qp_datagram_data_at, 0 },
+	[SOFTRNIC_QP_QP1] = { &roce_ud, &datagram_ops, softrnic_qp_datagram_data_at, 0 },
+	[SOFTRNIC_QP_XRC] = { &roce_xrc, &xrc_ops, softrnic_qp_no_data_at,
+			      SOFTRNIC_LOG_MAX_RD_ATOMIC },
+	/* What is executed and not sent has its turn in RC's order. */
+	[SOFTRNIC_QP_REG_UMR] = { &roce_rc, &ops, softrnic_qp_no_data_at, 0 },
 };
 
 /* ---- Turns ---- */
@@ -312,7 +349,10 @@ qp_wqes_bytes(const struct softrnic_qp *qp)
 static size_t
 qp_recv_bytes(const struct softrnic_qp *qp)
 {
-	if (qp->rmp != NULL)
+	/* Whichever pool it is of. */
+	if (softrnic_qp_is_xrc_target(qp))
+		return (size_t)1 << SOFTRNIC_LOG_MAX_RQ_WQE;
+	if (qp->rmp != NULL && qp->type != SOFTRNIC_QP_XRC)
 		return (size_t)1 << qp->rmp->log_stride;
 	return qp->no_rq ? 0 : (size_t)1 << qp->rq.log_stride;
 }
@@ -320,18 +360,14 @@ qp_recv_bytes(const struct softrnic_qp *qp)
 int
 softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 {
-	static const struct roce_transport *const transports[SOFTRNIC_QP_TYPES] = {
-		&roce_rc, &roce_uc, &roce_ud, &roce_ud
-	};
-	bool datagram = softrnic_qp_is_datagram(qp);
-	uint8_t log_resources = qp->type == SOFTRNIC_QP_RC ? SOFTRNIC_LOG_MAX_RD_ATOMIC : 0;
+	uint8_t log_resources = kinds[qp->type].log_resources;
 	struct roce_conf conf = {
-		.ops = datagram ? &datagram_ops : &ops,
-		.transport = transports[qp->type],
+		.ops = kinds[qp->type].ops,
+		.transport = kinds[qp->type].transport,
 		.counters = qp->counter != NULL ? &qp->counter->roce : &dev->roce_counters,
 		.requests_log = qp->no_sq ? 0 : qp->sq_log_size,
 		.max_dest_rd_atomic = (uint8_t)(1 << log_resources),
-		.srq = qp->rmp != NULL,
+		.srq = qp->rmp != NULL || softrnic_qp_is_xrc_target(qp),
 		.ring_index = softrnic_tunables.ring_index,
 	};
 	uint64_t transport = ((uint64_t)sizeof(struct roce_request) << conf.requests_log) +
@@ -355,7 +391,7 @@ softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 	qp->memory = memory;
 	dev->qps_memory += memory;
 	qp->dev = dev;
-	qp->data_at = datagram ? softrnic_qp_datagram_data_at : softrnic_qp_data_at;
+	qp->data_at = kinds[qp->type].data_at;
 	qp->deadline = UINT64_MAX;
 	/* calloc(): large ones cost no memory before they are used. */
 	qp->wqes = qp->no_sq ? NULL : softrnic_alloc(dev, 1, qp_wqes_bytes(qp));

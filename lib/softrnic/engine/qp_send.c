@@ -41,6 +41,9 @@ const uint8_t softrnic_qp_datagram_data_at[256] = {
 	[RNIC_WQE_SEND_IMM] = 4,
 };
 
+/* Of types whose WQEs are looked at apart. */
+const uint8_t softrnic_qp_no_data_at[256];
+
 #define FETCH_AHEAD 4 /* WQEBBs */
 #define FENCE_SHIFT \
 	5 /* fm: 0 none, 1 behind local operations, which are done when their turn is over; the others are fences */
@@ -170,53 +173,98 @@ qp_wqe_data(const uint8_t *wqe, uint32_t at, uint32_t length, bool may_inline, u
 	return 0;
 }
 
-/* What is no message, or makes no sense: as qp_wqe_request(). */
+/*
+ * What is behind the control segment of a message to a connected peer, whose data segments begin at `data`: 0 or a syndrome. `raddr`:
+ * where the remote address is if there is one.
+ */
+static inline uint8_t
+qp_wqe_message(const uint8_t *wqe, uint32_t length, const struct rnic_wqe_raddr *raddr,
+	       bool has_raddr, bool has_operands, uint8_t data, struct roce_request *req)
+{
+	const struct rnic_wqe_atomic *atomic = (const struct rnic_wqe_atomic *)(raddr + 1);
+
+	if (has_raddr) {
+		req->va = rnic_be64_to_cpu(raddr->address);
+		req->rkey = rnic_be32_to_cpu(raddr->rkey);
+	}
+	if (has_operands) {
+		req->swap_add = rnic_be64_to_cpu(atomic->swap_add);
+		req->compare = rnic_be64_to_cpu(atomic->compare);
+	}
+	return qp_wqe_data(wqe, data * RNIC_WQE_DS_BYTES, length,
+			   !has_operands && req->opcode != RNIC_WQE_RDMA_READ, &req->length);
+}
+
+static inline void
+qp_wqe_head(const struct rnic_wqe_ctrl *ctrl, struct roce_request *req)
+{
+	req->fence = ctrl->fm_ce_se >> FENCE_SHIFT > 1;
+	req->solicited = (ctrl->fm_ce_se & RNIC_WQE_SE) != 0;
+	req->immediate = rnic_be32_to_cpu(ctrl->immediate);
+}
+
+/* As a message of RC, but that all stands one segment further: in front of it is whose receive WQEs and keys are meant. */
+static uint8_t
+qp_wqe_xrc(const uint8_t *wqe, uint32_t length, uint8_t *data, struct roce_request *req)
+{
+	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqe;
+	const struct rnic_wqe_xrc *xrc = (const struct rnic_wqe_xrc *)(ctrl + 1);
+	const uint8_t at = softrnic_qp_data_at[req->opcode];
+
+	*data = at + 1;
+	if (at == 0 || length < *data * RNIC_WQE_DS_BYTES)
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	qp_wqe_head(ctrl, req);
+	req->srqn = rnic_be32_to_cpu(xrc->srqn) & RNIC_WQE_XRC_SRQN_MASK;
+	return qp_wqe_message(wqe, length, (const struct rnic_wqe_raddr *)(xrc + 1), at > 1, at > 2,
+			      *data, req);
+}
+
+/* What is no message of a type in `data_at`, or makes no sense: as qp_wqe_request(). */
 static __rte_noinline uint8_t
-qp_wqe_other(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length,
+qp_wqe_other(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length, uint8_t *data,
 	     struct roce_request *req)
 {
 	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqe;
 
-	if (length == 0 || rnic_be32_to_cpu(ctrl->qpn_ds) >> 8 != qp->object.number ||
-	    req->opcode != RNIC_WQE_UMR || qp->type != SOFTRNIC_QP_RC ||
-	    !softrnic_qp_umr_is_sound(wqe, length))
+	if (length == 0 || rnic_be32_to_cpu(ctrl->qpn_ds) >> 8 != qp->object.number)
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	if (req->opcode == RNIC_WQE_NOP) {
+		qp_wqe_head(ctrl, req);
+		return 0;
+	}
+	if (qp->type == SOFTRNIC_QP_XRC)
+		return qp_wqe_xrc(wqe, length, data, req);
+	if (req->opcode != RNIC_WQE_UMR ||
+	    (qp->type != SOFTRNIC_QP_RC && qp->type != SOFTRNIC_QP_REG_UMR) ||
+	    !softrnic_qp_umr_is_sound(qp, wqe, length))
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	req->fence = ctrl->fm_ce_se >> FENCE_SHIFT > 1;
 	return ROCE_EXECUTE;
 }
 
-/* What the WQE asks for; 0 or a syndrome. */
+/* What the WQE asks for; 0 or a syndrome. `data`: of its opcode, by `data_at`. */
 static inline uint8_t
-qp_wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length, uint8_t data,
+qp_wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length, uint8_t *data,
 	       struct roce_request *req)
 {
 	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqe;
 	const struct rnic_wqe_raddr *raddr = (const struct rnic_wqe_raddr *)(ctrl + 1);
-	const struct rnic_wqe_atomic *atomic = (const struct rnic_wqe_atomic *)(raddr + 1);
 	uint8_t syndrome;
 
-	if (length == 0 || rnic_be32_to_cpu(ctrl->qpn_ds) >> 8 != qp->object.number || data == 0 ||
-	    length < data * RNIC_WQE_DS_BYTES)
-		return qp_wqe_other(qp, wqe, length, req);
-	req->fence = ctrl->fm_ce_se >> FENCE_SHIFT > 1;
-	req->solicited = (ctrl->fm_ce_se & RNIC_WQE_SE) != 0;
+	if (length == 0 || rnic_be32_to_cpu(ctrl->qpn_ds) >> 8 != qp->object.number || *data == 0 ||
+	    length < *data * RNIC_WQE_DS_BYTES)
+		return qp_wqe_other(qp, wqe, length, data, req);
+	qp_wqe_head(ctrl, req);
 	if (req->opcode == RNIC_WQE_NOP)
 		return 0;
-	req->immediate = rnic_be32_to_cpu(ctrl->immediate);
-	if (data > 1) {
-		req->va = rnic_be64_to_cpu(raddr->address);
-		req->rkey = rnic_be32_to_cpu(raddr->rkey);
-	}
-	if (data > 2 && softrnic_qp_is_datagram(qp)) {
+	if (*data > 2 && softrnic_qp_is_datagram(qp)) {
 		syndrome = softrnic_qp_av_request(qp->dev, (const struct rnic_wqe_av *)raddr, req);
 		if (syndrome != 0)
 			return syndrome;
-	} else if (data > 2) {
-		req->swap_add = rnic_be64_to_cpu(atomic->swap_add);
-		req->compare = rnic_be64_to_cpu(atomic->compare);
+		return qp_wqe_data(wqe, *data * RNIC_WQE_DS_BYTES, length, true, &req->length);
 	}
-	return qp_wqe_data(wqe, data * RNIC_WQE_DS_BYTES, length,
-			   data != 3 && req->opcode != RNIC_WQE_RDMA_READ, &req->length);
+	return qp_wqe_message(wqe, length, raddr, *data > 1, *data > 2, *data, req);
 }
 
 /* A WQEBB to come, and the place of its copy. */
@@ -263,7 +311,7 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 			.opcode = (uint8_t)rnic_be32_to_cpu(ctrl->opmod_idx_opcode),
 		};
 		data = qp->data_at[req->opcode];
-		req->syndrome = qp_wqe_request(qp, wqe, length, data, req);
+		req->syndrome = qp_wqe_request(qp, wqe, length, &data, req);
 		req->cookie = QP_COOKIE(qp->sq_consumer, data, length / RNIC_WQE_DS_BYTES,
 					ctrl->fm_ce_se);
 		roce_qp_post(&qp->roce);

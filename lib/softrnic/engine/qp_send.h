@@ -6,8 +6,9 @@
 
 #include "softrnic/receive/qp.h"
 
-/* For struct softrnic_qp's data_at: of connections, of datagrams. */
-extern const uint8_t softrnic_qp_data_at[256], softrnic_qp_datagram_data_at[256];
+/* For struct softrnic_qp's data_at: of connections, of datagrams, of types whose WQEs are looked at apart. */
+extern const uint8_t softrnic_qp_data_at[256], softrnic_qp_datagram_data_at[256],
+	softrnic_qp_no_data_at[256];
 
 /* Post what the driver has put into the send ring, at most `budget` WQEs; how many. */
 unsigned int softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int budget);

@@ -12,13 +12,16 @@
 #define UMR_WORK 1
 
 static struct softrnic_umr
-umr_of(const uint8_t *wqe)
+umr_of(const struct softrnic_qp *qp, const uint8_t *wqe)
 {
 	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqe;
 	const struct rnic_wqe_umr *control = (const struct rnic_wqe_umr *)(ctrl + 1);
 	const struct rnic_mkc *context = (const struct rnic_mkc *)(control + 1);
 
 	return (struct softrnic_umr){
+		.qpn = qp->object.number,
+		.pd = qp->pd,
+		.of_all_pds = qp->type == SOFTRNIC_QP_REG_UMR,
 		.key = rnic_be32_to_cpu(ctrl->immediate),
 		.control = control,
 		.context = context,
@@ -27,9 +30,9 @@ umr_of(const uint8_t *wqe)
 }
 
 bool
-softrnic_qp_umr_is_sound(const uint8_t *wqe, uint32_t length)
+softrnic_qp_umr_is_sound(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length)
 {
-	const struct softrnic_umr umr = umr_of(wqe);
+	const struct softrnic_umr umr = umr_of(qp, wqe);
 
 	return softrnic_umr_is_sound(&umr, length - (uint32_t)sizeof(struct rnic_wqe_ctrl));
 }
@@ -37,10 +40,8 @@ softrnic_qp_umr_is_sound(const uint8_t *wqe, uint32_t length)
 int
 softrnic_qp_umr(struct softrnic_qp *qp, const uint8_t *wqe)
 {
-	struct softrnic_umr umr = umr_of(wqe);
+	const struct softrnic_umr umr = umr_of(qp, wqe);
 
-	umr.qpn = qp->object.number;
-	umr.pd = qp->pd;
 	softrnic_spend(qp->dev, UMR_WORK);
 	return softrnic_umr_execute(qp->dev, &umr) == 0 ? 0 : -RNIC_SYND_MW_BIND;
 }

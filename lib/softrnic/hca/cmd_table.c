@@ -25,6 +25,7 @@
 #include "softrnic/receive/rq.h"
 #include "softrnic/receive/rqt.h"
 #include "softrnic/receive/tir.h"
+#include "softrnic/receive/xrc_srq.h"
 
 /* Most inputs are at least the common header and one number. */
 #define HEADER	   sizeof(struct rnic_cmd_in)
@@ -76,12 +77,17 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	READY(SQD_RTS_QP, IN(modify_qp_in), modify_qp),
 	READY(INIT2INIT_QP, IN(modify_qp_in), modify_qp),
 	READY(SQD2SQD_QP, IN(modify_qp_in), modify_qp),
+	READY(CREATE_XRC_SRQ, IN(create_xrc_srq_in), create_xrc_srq),
+	READY(DESTROY_XRC_SRQ, IN(object_in), destroy_xrc_srq),
+	READY(QUERY_XRC_SRQ, IN(object_in), query_xrc_srq),
+	READY(ARM_XRC_SRQ, IN(arm_xrc_srq_in), arm_xrc_srq),
 	READY(QUERY_VPORT_STATE, IN(vport_in), query_vport_state),
 	READY(MODIFY_VPORT_STATE, IN(modify_vport_state_in), modify_vport_state),
 	READY(QUERY_NIC_VPORT_CONTEXT, IN(query_nic_vport_context_in), query_nic_vport_context),
 	READY(MODIFY_NIC_VPORT_CONTEXT, IN(modify_nic_vport_context_in), modify_nic_vport_context),
 	READY(QUERY_ROCE_ADDRESS, IN(query_roce_address_in), query_roce_address),
 	READY(SET_ROCE_ADDRESS, IN(set_roce_address_in), set_roce_address),
+	READY(QUERY_HCA_VPORT_PKEY, IN(query_hca_vport_pkey_in), query_hca_vport_pkey),
 	READY(QUERY_VPORT_COUNTER, IN(query_vport_counter_in), query_vport_counter),
 	READY(ALLOC_Q_COUNTER, 8, alloc_q_counter),
 	READY(DEALLOC_Q_COUNTER, IN(object_in), dealloc_q_counter),
@@ -94,6 +100,8 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	READY(ATTACH_TO_MCG, IN(mcg_in), attach_to_mcg),
 	READY(DETACH_FROM_MCG, IN(mcg_in), detach_from_mcg),
 	BRINGUP(NOP, 8, nop),
+	READY(ALLOC_XRCD, 8, alloc_xrcd),
+	READY(DEALLOC_XRCD, IN(object_in), dealloc_xrcd),
 	READY(ALLOC_TRANSPORT_DOMAIN, 8, alloc_transport_domain),
 	READY(DEALLOC_TRANSPORT_DOMAIN, IN(object_in), dealloc_transport_domain),
 	READY(SET_L2_TABLE_ENTRY, IN(l2_table_entry_in), set_l2_table_entry),

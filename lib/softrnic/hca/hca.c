@@ -21,9 +21,9 @@
 #include "softrnic/memory/tpt.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/flow.h"
-#include "softrnic/receive/rmp.h"
 #include "softrnic/receive/rq.h"
 #include "softrnic/receive/rqt.h"
+#include "softrnic/receive/xrc_srq.h"
 #include "softrnic/wire/link.h"
 
 #define ISSI_SUPPORTED 0x2 /* bit n: interface step n; a ConnectX-4 Lx names 1 alone, too */
@@ -57,6 +57,7 @@ static const struct {
 	{ SOFTRNIC_UAR, softrnic_uar_drop, true },
 	{ SOFTRNIC_PD, softrnic_object_drop, true },
 	{ SOFTRNIC_TD, softrnic_object_drop, true },
+	{ SOFTRNIC_XRCD, softrnic_object_drop, true },
 	{ SOFTRNIC_Q_COUNTER, softrnic_object_drop, true },
 };
 

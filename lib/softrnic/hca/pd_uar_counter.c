@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Objects that are little more than a number: protection and transport domains, UAR pages, counter sets. */
+/* Objects that are little more than a number: protection, transport and XRC domains, UAR pages, counter sets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +64,16 @@ SOFTRNIC_CMD(alloc_transport_domain)
 SOFTRNIC_CMD(dealloc_transport_domain)
 {
 	return object_small_dealloc(dev, cmd, SOFTRNIC_TD);
+}
+
+SOFTRNIC_CMD(alloc_xrcd)
+{
+	return object_small_alloc(dev, cmd, SOFTRNIC_XRCD, sizeof(struct softrnic_object));
+}
+
+SOFTRNIC_CMD(dealloc_xrcd)
+{
+	return object_small_dealloc(dev, cmd, SOFTRNIC_XRCD);
 }
 
 SOFTRNIC_CMD(alloc_uar)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Protection domains, transport domains, UAR pages, counter sets. */
+/* Protection, transport and XRC domains, UAR pages, counter sets. */
 #ifndef SOFTRNIC_PD_UAR_COUNTER_H
 #define SOFTRNIC_PD_UAR_COUNTER_H
 
@@ -15,6 +15,8 @@ SOFTRNIC_CMD(alloc_uar);
 SOFTRNIC_CMD(dealloc_uar);
 SOFTRNIC_CMD(alloc_transport_domain);
 SOFTRNIC_CMD(dealloc_transport_domain);
+SOFTRNIC_CMD(alloc_xrcd);
+SOFTRNIC_CMD(dealloc_xrcd);
 SOFTRNIC_CMD(alloc_q_counter);
 SOFTRNIC_CMD(dealloc_q_counter);
 SOFTRNIC_CMD(query_q_counter);

@@ -3,10 +3,12 @@
 /* Commands of the vport: its state, context and traffic counters. */
 #include <string.h>
 
+#include "prm/list.h"
 #include "softrnic/base/poller.h"
 #include "softrnic/base/quirks.h"
 #include "softrnic/hca/vport.h"
 #include "softrnic/port/port.h"
+#include "softrnic/receive/pkey.h"
 #include "softrnic/wire/link.h"
 
 #define TX_SPEED       100 /* Gb/s */
@@ -225,6 +227,28 @@ SOFTRNIC_CMD(modify_nic_vport_context)
 			dev, context,
 			(const struct rnic_mac_entry *)((const uint8_t *)cmd->in + sizeof(in)));
 	softrnic_roce_changed(dev);
+	return RNIC_STATUS_OK;
+}
+
+/* ---- Partitions ---- */
+
+/* The command is of InfiniBand's ports, but Linux' cache of P_Keys asks every port. */
+SOFTRNIC_CMD(query_hca_vport_pkey)
+{
+	const struct rnic_query_hca_vport_pkey_in *in = cmd->in;
+	const uint64_t index =
+		rnic_query_hca_vport_pkey_in_get(in, RNIC_QUERY_HCA_VPORT_PKEY_IN_PKEY_INDEX);
+	struct rnic_pkey_entry *entry =
+		(struct rnic_pkey_entry *)((uint8_t *)cmd->out + RNIC_QUERY_HCA_VPORT_PKEY_OUT);
+
+	(void)dev;
+	if (rnic_query_hca_vport_pkey_in_get(in, RNIC_QUERY_HCA_VPORT_PKEY_IN_OTHER_VPORT) ||
+	    rnic_query_hca_vport_pkey_in_get(in, RNIC_QUERY_HCA_VPORT_PKEY_IN_PORT_NUM) >
+		    PORT_NUMBER)
+		return RNIC_STATUS_BAD_PARAM;
+	if (index != 0 && index != RNIC_PKEY_INDEX_ALL)
+		return RNIC_STATUS_BAD_INDEX;
+	rnic_pkey_entry_set(entry, RNIC_PKEY_ENTRY_PKEY, SOFTRNIC_PKEY);
 	return RNIC_STATUS_OK;
 }
 

@@ -10,6 +10,7 @@ SOFTRNIC_CMD(query_vport_state);
 SOFTRNIC_CMD(modify_vport_state);
 SOFTRNIC_CMD(query_nic_vport_context);
 SOFTRNIC_CMD(modify_nic_vport_context);
+SOFTRNIC_CMD(query_hca_vport_pkey);
 SOFTRNIC_CMD(query_vport_counter);
 
 #endif

@@ -15,7 +15,10 @@
 	(RNIC_WQE_UMR_CHECK_QPN | RNIC_WQE_UMR_TRANSLATION_OFFSET | RNIC_WQE_UMR_CHECK_FREE | \
 	 RNIC_WQE_UMR_CHECK_NOT_FREE | RNIC_WQE_UMR_INLINE)
 
-/* What of a context a WQE may change: of lists of keys alone the range, of no key its domain and the size of its pages. */
+/*
+ * What of a context a WQE may change: of lists of keys alone the range, of no key the size of its pages; and its domain, where the queue
+ * pair is of none.
+ */
 #define RANGE (RNIC_UMR_MASK_LEN | RNIC_UMR_MASK_START_ADDR)
 #define STATE                                                                                    \
 	(RNIC_UMR_MASK_FREE | RNIC_UMR_MASK_MKEY | RNIC_UMR_MASK_QPN | RNIC_UMR_MASK_EN_RINVAL | \
@@ -31,6 +34,7 @@ static const struct {
 	{ RNIC_UMR_MASK_FREE, RNIC_MKC_FREE, 0 },
 	{ RNIC_UMR_MASK_MKEY, RNIC_MKC_MKEY_7_0, 0 },
 	{ RNIC_UMR_MASK_QPN, RNIC_MKC_QPN, 0 },
+	{ RNIC_UMR_MASK_PD, RNIC_MKC_PD, 0 },
 	{ RNIC_UMR_MASK_EN_RINVAL, RNIC_MKC_EN_RINVAL, 0 },
 	{ RNIC_UMR_MASK_LEN, RNIC_MKC_LEN, 0 },
 	{ RNIC_UMR_MASK_START_ADDR, RNIC_MKC_START_ADDR, 0 },
@@ -54,7 +58,9 @@ softrnic_umr_is_sound(const struct softrnic_umr *umr, uint32_t bytes)
 	const uint64_t mask = rnic_be64_to_cpu(umr->control->mkey_mask);
 	const uint32_t head = sizeof(*umr->control) + sizeof(*umr->context);
 
-	if (bytes < head || (umr->control->flags & ~FLAGS) != 0 || (mask & ~(RANGE | STATE)) != 0)
+	const uint64_t known = RANGE | STATE | (umr->of_all_pds ? RNIC_UMR_MASK_PD : 0);
+
+	if (bytes < head || (umr->control->flags & ~FLAGS) != 0 || (mask & ~known) != 0)
 		return false;
 	/* Entries that lie elsewhere, and parts of lists, are not offered. */
 	if (umr_entries(umr) > 0 && (umr->control->flags & RNIC_WQE_UMR_INLINE) == 0)
@@ -70,7 +76,7 @@ umr_find(struct softrnic *dev, const struct softrnic_umr *umr)
 	struct softrnic_mkey *mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, umr->key >> 8);
 	const uint8_t flags = umr->control->flags;
 
-	if (mkey == NULL || !mkey->umr_en || mkey->pd != umr->pd ||
+	if (mkey == NULL || !mkey->umr_en || (mkey->pd != umr->pd && !umr->of_all_pds) ||
 	    (!mkey->free && mkey->variant != (umr->key & 0xff)) ||
 	    ((flags & RNIC_WQE_UMR_CHECK_FREE) != 0 && !mkey->free) ||
 	    ((flags & RNIC_WQE_UMR_CHECK_NOT_FREE) != 0 && mkey->free) ||
@@ -112,18 +118,30 @@ umr_check(const struct softrnic_mkey *mkey, const struct softrnic_umr *umr,
 	return 0;
 }
 
+static void
+umr_pd_set(struct softrnic_mkey *mkey, struct softrnic_object *pd)
+{
+	mkey->pd_object->refs--;
+	pd->refs++;
+	mkey->pd_object = pd;
+	mkey->pd = pd->number;
+}
+
 int
 softrnic_umr_execute(struct softrnic *dev, const struct softrnic_umr *umr)
 {
 	struct softrnic_mkey *mkey = umr_find(dev, umr);
+	struct softrnic_object *pd;
 	struct rnic_mkc mkc;
 
 	if (mkey == NULL)
 		return -EACCES;
 	mkc = umr_context(mkey, umr);
-	if (umr_check(mkey, umr, &mkc) != 0)
+	pd = softrnic_object_get(dev, SOFTRNIC_PD, (uint32_t)rnic_mkc_get(&mkc, RNIC_MKC_PD));
+	if (pd == NULL || umr_check(mkey, umr, &mkc) != 0)
 		return -EACCES;
 	softrnic_mkey_forget(dev, mkey);
+	umr_pd_set(mkey, pd);
 	if (umr_entries(umr) > 0)
 		softrnic_mkey_klms_set(mkey, umr->entries, umr_entries(umr));
 	mkey->context = mkc;

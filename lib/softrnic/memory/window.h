@@ -11,6 +11,7 @@
 /* What a WQE asks, in a private copy. */
 struct softrnic_umr {
 	uint32_t qpn, pd; /* of its queue pair */
+	bool of_all_pds;  /* it is of REG_UMR: keys of all domains, which it may change */
 	uint32_t key;	  /* as it is now */
 	const struct rnic_wqe_umr *control;
 	const struct rnic_mkc *context;

@@ -38,15 +38,21 @@ enum softrnic_qp_type {
 	SOFTRNIC_QP_UC,
 	SOFTRNIC_QP_UD,
 	SOFTRNIC_QP_QP1,
+	SOFTRNIC_QP_XRC,
+	SOFTRNIC_QP_REG_UMR, /* changes memory keys, and sends nothing */
 	SOFTRNIC_QP_TYPES,
 };
 
-/* No transport has this number. */
+/* No transport has these numbers. */
 #define SOFTRNIC_QP_UNCONNECTED 0xff
+#define SOFTRNIC_QP_ALONE	0xfe
 
 struct softrnic_qp {
 	struct softrnic_object object;
-	/* The transport of the packets that come by its path; SOFTRNIC_QP_UNCONNECTED: it has none, and gets datagrams. */
+	/*
+	 * The transport of the packets that come by its path. It has none: SOFTRNIC_QP_UNCONNECTED gets datagrams,
+	 * SOFTRNIC_QP_ALONE nothing.
+	 */
 	uint8_t connection;
 	uint8_t type;	     /* enum softrnic_qp_type */
 	struct roce_qp roce; /* its state is the QP's */
@@ -55,7 +61,10 @@ struct softrnic_qp {
 	struct softrnic_ring ring; /* both rings: receive WQEs first, then send WQEBBs */
 	struct softrnic_dbrec dbrec;
 	struct softrnic_cq *send_cq, *recv_cq;
-	struct softrnic_rmp *rmp;	    /* may be NULL */
+	struct softrnic_rmp *rmp; /* may be NULL; of XRC: which the receive WQE in use is of */
+	/* Of XRC: which the last request named, and the domain where that may be. NULL: no request can name one. */
+	struct softrnic_rmp *named;
+	struct softrnic_object *xrcd;
 	struct softrnic_q_counter *counter; /* may be NULL */
 	struct softrnic_object *pd_object, *uar_object;
 	uint32_t pd, uar, user_index;
@@ -123,6 +132,19 @@ static inline bool
 softrnic_qp_is_datagram(const struct softrnic_qp *qp)
 {
 	return qp->connection == SOFTRNIC_QP_UNCONNECTED;
+}
+
+static inline bool
+softrnic_qp_is_connected(const struct softrnic_qp *qp)
+{
+	return qp->connection < SOFTRNIC_QP_ALONE;
+}
+
+/* The end of an XRC connection that gets requests; the other end sends them. */
+static inline bool
+softrnic_qp_is_xrc_target(const struct softrnic_qp *qp)
+{
+	return qp->type == SOFTRNIC_QP_XRC && qp->no_sq;
 }
 
 static inline struct softrnic_qp *

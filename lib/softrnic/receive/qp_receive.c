@@ -152,55 +152,68 @@ softrnic_qp_recv_scatter(struct roce_qp *roce, const struct roce_recv *recv, uin
 }
 
 static void
-qp_recv_complete_error(struct softrnic_qp *qp, const struct roce_recv *recv, uint8_t syndrome)
+qp_recv_complete_error(struct softrnic_qp *qp, struct softrnic_cq *cq, uint32_t user_index,
+		       const struct roce_recv *recv, uint8_t syndrome)
 {
-	if (softrnic_cq_post_error(qp->dev, qp->recv_cq, RNIC_CQE_RESPONDER_ERROR,
-				   (enum rnic_cqe_syndrome)syndrome,
-				   syndrome == RNIC_SYND_WR_FLUSHED ? QP_VENDOR_FLUSHED
-								    : QP_VENDOR_RESPONDER,
-				   qp->object.number, qp->user_index, (uint16_t)recv->cookie) != 0)
+	if (softrnic_cq_post_error(
+		    qp->dev, cq, RNIC_CQE_RESPONDER_ERROR, (enum rnic_cqe_syndrome)syndrome,
+		    syndrome == RNIC_SYND_WR_FLUSHED ? QP_VENDOR_FLUSHED : QP_VENDOR_RESPONDER,
+		    qp->object.number, user_index, (uint16_t)recv->cookie) != 0)
 		softrnic_qp_break(qp, RNIC_EVENT_WQ_CATASTROPHIC,
 				  "its receive CQ takes no completion");
 }
 
 /* A completion, but for what it says of the packet, to be published; NULL: there is none, and nothing else is to be done. */
 static inline struct rnic_cqe *
-qp_recv_claim(struct softrnic *dev, struct softrnic_qp *qp, const struct roce_recv *recv,
-	      uint8_t syndrome)
+qp_recv_claim(struct softrnic_qp *qp, struct softrnic_cq *cq, uint32_t user_index,
+	      const struct roce_recv *recv, uint8_t syndrome)
 {
 	struct rnic_cqe *cqe;
 
 	if (unlikely(syndrome != 0)) {
-		qp_recv_complete_error(qp, recv, syndrome);
+		qp_recv_complete_error(qp, cq, user_index, recv, syndrome);
 		return NULL;
 	}
-	cqe = softrnic_cq_claim(dev, qp->recv_cq);
+	cqe = softrnic_cq_claim(qp->dev, cq);
 	if (unlikely(cqe == NULL)) {
 		softrnic_qp_break(qp, RNIC_EVENT_WQ_CATASTROPHIC,
 				  "its receive CQ takes no completion");
 		return NULL;
 	}
-	cqe->srqn_user_index = rnic_cpu_to_be32(qp->user_index);
+	cqe->srqn_user_index = rnic_cpu_to_be32(user_index);
 	cqe->byte_count = rnic_cpu_to_be32(recv->length);
-	cqe->timestamp = softrnic_clock_stamp(dev, qp->utc);
+	cqe->timestamp = softrnic_clock_stamp(qp->dev, qp->utc);
 	cqe->sop_drop_qpn = rnic_cpu_to_be32(qp->object.number);
 	cqe->wqe_counter = rnic_cpu_to_be16((uint16_t)recv->cookie);
 	return cqe;
+}
+
+static inline void
+qp_recv_complete_to(struct softrnic_qp *qp, struct softrnic_cq *cq, uint32_t user_index,
+		    const struct roce_recv *recv, uint8_t syndrome)
+{
+	struct rnic_cqe *cqe = qp_recv_claim(qp, cq, user_index, recv, syndrome);
+
+	if (unlikely(cqe == NULL))
+		return;
+	cqe->flags_rqpn = rnic_cpu_to_be32(qp->roce.attr.dest_qpn);
+	cqe->immediate = rnic_cpu_to_be32(recv->immediate);
+	softrnic_cq_publish(qp->dev, cq, cqe, (enum rnic_cqe_opcode)recv->opcode, recv->solicited);
 }
 
 void
 softrnic_qp_recv_complete(struct roce_qp *roce, const struct roce_recv *recv, uint8_t syndrome)
 {
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
-	struct softrnic *dev = qp->dev;
-	struct rnic_cqe *cqe = qp_recv_claim(dev, qp, recv, syndrome);
 
-	if (unlikely(cqe == NULL))
-		return;
-	cqe->flags_rqpn = rnic_cpu_to_be32(roce->attr.dest_qpn);
-	cqe->immediate = rnic_cpu_to_be32(recv->immediate);
-	softrnic_cq_publish(dev, qp->recv_cq, cqe, (enum rnic_cqe_opcode)recv->opcode,
-			    recv->solicited);
+	qp_recv_complete_to(qp, qp->recv_cq, qp->user_index, recv, syndrome);
+}
+
+void
+softrnic_qp_recv_complete_of(struct softrnic_qp *qp, const struct softrnic_rmp *rmp,
+			     const struct roce_recv *recv, uint8_t syndrome)
+{
+	qp_recv_complete_to(qp, rmp->cq, rmp->user_index, recv, syndrome);
 }
 
 void
@@ -209,8 +222,7 @@ softrnic_qp_recv_complete_datagram(struct roce_qp *roce, const struct roce_recv 
 {
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
 	const struct rocev2_frame *head = qp->arriving;
-	struct softrnic *dev = qp->dev;
-	struct rnic_cqe *cqe = qp_recv_claim(dev, qp, recv, syndrome);
+	struct rnic_cqe *cqe = qp_recv_claim(qp, qp->recv_cq, qp->user_index, recv, syndrome);
 	enum rnic_cqe_roce kind;
 
 	if (unlikely(cqe == NULL))
@@ -225,6 +237,6 @@ softrnic_qp_recv_complete_datagram(struct roce_qp *roce, const struct roce_recv 
 		cqe->l4_l3_hdr_type = RNIC_CQE_VLAN_STRIPPED;
 		cqe->vlan_info = rnic_cpu_to_be16(head->tci);
 	}
-	softrnic_cq_publish(dev, qp->recv_cq, cqe, (enum rnic_cqe_opcode)recv->opcode,
+	softrnic_cq_publish(qp->dev, qp->recv_cq, cqe, (enum rnic_cqe_opcode)recv->opcode,
 			    recv->solicited);
 }

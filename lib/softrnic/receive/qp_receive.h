@@ -12,6 +12,9 @@ int softrnic_qp_recv_scatter(struct roce_qp *roce, const struct roce_recv *recv,
 			     const struct roce_pkt *pkt);
 void softrnic_qp_recv_complete(struct roce_qp *roce, const struct roce_recv *recv,
 			       uint8_t syndrome);
+/* The same, where that pool of an XRC domain has its completions. */
+void softrnic_qp_recv_complete_of(struct softrnic_qp *qp, const struct softrnic_rmp *rmp,
+				  const struct roce_recv *recv, uint8_t syndrome);
 /* The same of a datagram, which tells more. */
 void softrnic_qp_recv_complete_datagram(struct roce_qp *roce, const struct roce_recv *recv,
 					uint8_t syndrome);

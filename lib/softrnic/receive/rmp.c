@@ -129,8 +129,8 @@ softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, 
 
 /* ---- The commands ---- */
 
-static void
-rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
+void
+softrnic_rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
 {
 	softrnic_object_remove(dev, &rmp->object);
 	softrnic_ring_fini(&rmp->ring);
@@ -140,86 +140,64 @@ rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
 	softrnic_free(dev, rmp);
 }
 
-void
-softrnic_rmp_drop(struct softrnic *dev, struct softrnic_object *object)
+struct softrnic_rmp *
+softrnic_rmp_find(struct softrnic *dev, uint32_t number, bool of_xrcd)
 {
-	rmp_free(dev, (struct softrnic_rmp *)object);
+	struct softrnic_rmp *rmp = softrnic_object_get(dev, SOFTRNIC_RMP, number);
+
+	return rmp != NULL && (rmp->xrcd != NULL) == of_xrcd ? rmp : NULL;
 }
 
-/* What the context asks for and we do not offer; NULL: all is well. */
-static const char *
-rmp_context_fault(struct rnic_rmpc *rmpc)
+const char *
+softrnic_rmp_fault(const struct softrnic_rmp_conf *conf)
 {
-	const bool cyclic = rnic_rmpc_get(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0;
-	const struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
-
-#define WQ(field) rnic_wq_get(wq, RNIC_WQ_##field)
-	if (rnic_rmpc_get(rmpc, RNIC_RMPC_STATE) != RNIC_WQ_STATE_RDY)
-		return "a pool begins in RDY";
-	if (WQ(WQ_TYPE) != (cyclic ? RNIC_WQ_CYCLIC : RNIC_WQ_LINKED_LIST))
-		return "pools are linked lists, or basic cyclic ones";
-	if (WQ(LOG_WQ_STRIDE) + cyclic < LOG_STRIDE_MIN ||
-	    WQ(LOG_WQ_STRIDE) > SOFTRNIC_LOG_MAX_RQ_WQE)
+	if (conf->log_stride + conf->cyclic < LOG_STRIDE_MIN ||
+	    conf->log_stride > SOFTRNIC_LOG_MAX_RQ_WQE)
 		return "WQEs are too short or longer than max_wqe_sz_rq";
-	if (WQ(LOG_WQ_SZ) > SOFTRNIC_LOG_MAX_RMP_SIZE)
+	if (conf->log_size > SOFTRNIC_LOG_MAX_RMP_SIZE)
 		return "it is larger than log_max_srq_sz";
-	if (WQ(LWM) > 1u << WQ(LOG_WQ_SZ))
+	if (conf->limit > 1u << conf->log_size)
 		return "the limit is above its size";
-	if (WQ(WQ_SIGNATURE) != 0 || WQ(END_PADDING_MODE) != 0)
-		return "signatures and padding are not offered";
-	if (WQ(DBR_UMEM_VALID) != 0 || WQ(WQ_UMEM_VALID) != 0)
-		return "there are no umems";
-#undef WQ
 	return NULL;
 }
 
-/* Everything of CREATE_RMP but memory and number. */
+/* Everything but what must be given back. */
 static int
-rmp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp *rmp)
+rmp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp *rmp,
+	    const struct softrnic_rmp_conf *conf)
 {
-	struct rnic_create_rmp_in *in = (struct rnic_create_rmp_in *)(uintptr_t)cmd->in;
-	const struct rnic_wq *wq = rnic_rmpc_wq(&rmp->context);
-	const char *fault;
+	const uint32_t syndrome = (uint32_t)cmd->opcode << 12;
 	int status;
 
-	rmp->context = *rnic_create_rmp_in_rmpc(in);
-	cmd->syndrome = 0x90c001;
-	fault = rmp_context_fault(&rmp->context);
-	if (fault != NULL)
-		return softrnic_refuse(dev, cmd, fault);
 	rmp->state = RNIC_WQ_STATE_RDY;
-	rmp->cyclic = rnic_rmpc_get(&rmp->context, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0;
-	rmp->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
-	rmp->log_stride = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_STRIDE);
-	rmp->limit = (uint16_t)rnic_wq_get(wq, RNIC_WQ_LWM);
-	rmp->pd = (uint32_t)rnic_wq_get(wq, RNIC_WQ_PD);
-	cmd->syndrome = 0x90c002;
+	rmp->cyclic = conf->cyclic;
+	rmp->log_size = conf->log_size;
+	rmp->log_stride = conf->log_stride;
+	rmp->limit = (uint16_t)conf->limit;
+	rmp->pd = conf->pd;
+	cmd->syndrome = syndrome | 2;
 	rmp->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, rmp->pd);
 	if (rmp->pd_object == NULL)
 		return RNIC_STATUS_BAD_RES;
-	cmd->syndrome = 0x90c003;
-	status = softrnic_dbrec_init(dev, &rmp->dbrec, rnic_wq_get(wq, RNIC_WQ_DBR_ADDR));
+	cmd->syndrome = syndrome | 3;
+	status = softrnic_dbrec_init(dev, &rmp->dbrec, conf->dbrec);
 	if (status != RNIC_STATUS_OK)
 		return status;
-	cmd->syndrome = 0x90c004;
-	return softrnic_ring_init(dev, &rmp->ring, (const struct rnic_be64 *)(in + 1),
-				  cmd->in_bytes - sizeof(*in),
-				  (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ),
-				  (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET),
-				  1u << (rmp->log_size + rmp->log_stride), SOFTRNIC_DMA_READ);
+	cmd->syndrome = syndrome | 4;
+	return softrnic_ring_init(dev, &rmp->ring, conf->pas, conf->pas_bytes, conf->log_page_size,
+				  conf->page_offset, 1u << (rmp->log_size + rmp->log_stride),
+				  SOFTRNIC_DMA_READ);
 }
 
-SOFTRNIC_CMD(create_rmp)
+int
+softrnic_rmp_open(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp *rmp,
+		  const struct softrnic_rmp_conf *conf)
 {
-	struct softrnic_rmp *rmp = softrnic_alloc(dev, 1, sizeof(*rmp));
-	int status;
+	int status = rmp_prepare(dev, cmd, rmp, conf);
 
-	if (rmp == NULL)
-		return RNIC_STATUS_NO_RES;
-	status = rmp_prepare(dev, cmd, rmp);
 	if (status != RNIC_STATUS_OK)
-		goto free_rmp;
-	cmd->syndrome = 0x90c005;
+		goto forget;
+	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 5;
 	status = RNIC_STATUS_NO_RES;
 	rmp->returned = softrnic_alloc(dev, 1u << rmp->log_size, sizeof(*rmp->returned));
 	if (rmp->returned == NULL)
@@ -234,10 +212,73 @@ SOFTRNIC_CMD(create_rmp)
 	return RNIC_STATUS_OK;
 free_ring:
 	softrnic_ring_fini(&rmp->ring);
-free_rmp:
-	softrnic_dbrec_forget(dev, &rmp->dbrec);
 	softrnic_free(dev, rmp->returned);
-	softrnic_free(dev, rmp);
+forget:
+	softrnic_dbrec_forget(dev, &rmp->dbrec);
+	return status;
+}
+
+/* What the context asks for and we do not offer; NULL: all is well. */
+static const char *
+rmp_context_fault(struct rnic_rmpc *rmpc)
+{
+	const bool cyclic = rnic_rmpc_get(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0;
+	const struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
+
+#define WQ(field) rnic_wq_get(wq, RNIC_WQ_##field)
+	if (rnic_rmpc_get(rmpc, RNIC_RMPC_STATE) != RNIC_WQ_STATE_RDY)
+		return "a pool begins in RDY";
+	if (WQ(WQ_TYPE) != (cyclic ? RNIC_WQ_CYCLIC : RNIC_WQ_LINKED_LIST))
+		return "pools are linked lists, or basic cyclic ones";
+	if (WQ(WQ_SIGNATURE) != 0 || WQ(END_PADDING_MODE) != 0)
+		return "signatures and padding are not offered";
+	if (WQ(DBR_UMEM_VALID) != 0 || WQ(WQ_UMEM_VALID) != 0)
+		return "there are no umems";
+	return NULL;
+}
+
+static struct softrnic_rmp_conf
+rmp_conf(struct softrnic_cmd *cmd, struct rnic_rmpc *rmpc)
+{
+	const struct rnic_create_rmp_in *in = cmd->in;
+	const struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
+
+	return (struct softrnic_rmp_conf){
+		.pd = (uint32_t)WQ(PD),
+		.limit = (uint32_t)WQ(LWM),
+		.log_size = (uint8_t)WQ(LOG_WQ_SZ),
+		.log_stride = (uint8_t)WQ(LOG_WQ_STRIDE),
+		.cyclic = rnic_rmpc_get(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0,
+		.dbrec = WQ(DBR_ADDR),
+		.log_page_size = (uint8_t)WQ(LOG_WQ_PG_SZ),
+		.page_offset = (uint32_t)WQ(PAGE_OFFSET),
+		.pas = (const struct rnic_be64 *)(in + 1),
+		.pas_bytes = cmd->in_bytes - sizeof(*in),
+	};
+#undef WQ
+}
+
+SOFTRNIC_CMD(create_rmp)
+{
+	struct rnic_create_rmp_in *in = (struct rnic_create_rmp_in *)(uintptr_t)cmd->in;
+	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(in);
+	const struct softrnic_rmp_conf conf = rmp_conf(cmd, rmpc);
+	const char *fault = rmp_context_fault(rmpc);
+	struct softrnic_rmp *rmp;
+	int status;
+
+	cmd->syndrome = 0x90c001;
+	if (fault == NULL)
+		fault = softrnic_rmp_fault(&conf);
+	if (fault != NULL)
+		return softrnic_refuse(dev, cmd, fault);
+	rmp = softrnic_alloc(dev, 1, sizeof(*rmp));
+	if (rmp == NULL)
+		return RNIC_STATUS_NO_RES;
+	rmp->context = *rmpc;
+	status = softrnic_rmp_open(dev, cmd, rmp, &conf);
+	if (status != RNIC_STATUS_OK)
+		softrnic_free(dev, rmp);
 	return status;
 }
 
@@ -246,8 +287,8 @@ SOFTRNIC_CMD(modify_rmp)
 {
 	struct rnic_modify_rmp_in *in = (struct rnic_modify_rmp_in *)(uintptr_t)cmd->in;
 	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(in);
-	struct softrnic_rmp *rmp = softrnic_object_get(
-		dev, SOFTRNIC_RMP, (uint32_t)rnic_modify_rmp_in_get(in, RNIC_MODIFY_RMP_IN_RMPN));
+	struct softrnic_rmp *rmp = softrnic_rmp_find(
+		dev, (uint32_t)rnic_modify_rmp_in_get(in, RNIC_MODIFY_RMP_IN_RMPN), false);
 	const uint64_t mask = rnic_modify_rmp_in_get(in, RNIC_MODIFY_RMP_IN_BITMASK);
 	const uint64_t limit = rnic_wq_get(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM);
 	const uint64_t to = rnic_rmpc_get(rmpc, RNIC_RMPC_STATE);
@@ -278,8 +319,8 @@ SOFTRNIC_CMD(modify_rmp)
 static struct softrnic_rmp *
 rmp_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
-	return softrnic_object_get(dev, SOFTRNIC_RMP,
-				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+	return softrnic_rmp_find(dev, (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER),
+				 false);
 }
 
 SOFTRNIC_CMD(destroy_rmp)
@@ -292,7 +333,7 @@ SOFTRNIC_CMD(destroy_rmp)
 	cmd->syndrome = 0x90e002;
 	if (rmp->object.refs > 0)
 		return RNIC_STATUS_RES_BUSY;
-	rmp_free(dev, rmp);
+	softrnic_rmp_free(dev, rmp);
 	return RNIC_STATUS_OK;
 }
 

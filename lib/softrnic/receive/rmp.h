@@ -7,9 +7,11 @@
 #include "softrnic/base/command.h"
 #include "softrnic/base/ring.h"
 
+struct softrnic_cq;
+
 /*
  * A receive memory pool, for many QPs and RQs: receive WQEs in a linked list, which is what an SRQ is, or one behind the
- * other.
+ * other. One of an XRC domain (xrc_srq.h) is named by requests, and has a CQ of its own.
  */
 struct softrnic_rmp {
 	struct softrnic_object object;
@@ -27,7 +29,25 @@ struct softrnic_rmp {
 	/* Those that were taken and came back, as completions name them: the last one is taken first. */
 	uint16_t *returned;
 	uint32_t returned_count;
-	struct rnic_rmpc context;
+	struct softrnic_object *xrcd; /* NULL: of no XRC domain, and then there is no CQ */
+	struct softrnic_cq *cq;
+	uint32_t user_index;
+	union {
+		struct rnic_rmpc context;
+		struct rnic_xrc_srqc xrc_context;
+	};
+};
+
+/* How a pool of either kind is laid out, as its context says. */
+struct softrnic_rmp_conf {
+	uint32_t pd, limit;
+	uint8_t log_size, log_stride; /* WQEs; bytes of one */
+	bool cyclic;
+	uint64_t dbrec;
+	uint8_t log_page_size;
+	uint32_t page_offset;
+	const struct rnic_be64 *pas;
+	size_t pas_bytes;
 };
 
 /* Where the data segments of its WQEs begin. */
@@ -50,8 +70,15 @@ int softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *w
 /* One that was taken is not needed: it is the next one. */
 void softrnic_rmp_give_back(struct softrnic_rmp *rmp, uint16_t counter);
 
-/* See softrnic_object_drop(). */
-void softrnic_rmp_drop(struct softrnic *dev, struct softrnic_object *object);
+/* What of it we do not offer; NULL: all is well. */
+const char *softrnic_rmp_fault(const struct softrnic_rmp_conf *conf);
+/* The last steps of a CREATE command: memory, and its number. An enum rnic_cmd_status; `rmp` is zero but for its context. */
+int softrnic_rmp_open(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp *rmp,
+		      const struct softrnic_rmp_conf *conf);
+/* It goes, whatever refers to it. */
+void softrnic_rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp);
+/* The pool of that number, if it is one of an XRC domain, or if it is none of those; else NULL. */
+struct softrnic_rmp *softrnic_rmp_find(struct softrnic *dev, uint32_t number, bool of_xrcd);
 
 SOFTRNIC_CMD(create_rmp);
 SOFTRNIC_CMD(modify_rmp);

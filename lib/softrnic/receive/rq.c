@@ -577,8 +577,8 @@ rq_find_pool(struct softrnic *dev, struct softrnic_rq *rq)
 	switch (rnic_rqc_get(&rq->context, RNIC_RQC_MEM_RQ_TYPE)) {
 	case RNIC_RQ_MEM_INLINE: return RNIC_STATUS_OK;
 	case RNIC_RQ_MEM_RMP:
-		rq->rmp = softrnic_object_get(dev, SOFTRNIC_RMP,
-					      (uint32_t)rnic_rqc_get(&rq->context, RNIC_RQC_RMPN));
+		rq->rmp = softrnic_rmp_find(
+			dev, (uint32_t)rnic_rqc_get(&rq->context, RNIC_RQC_RMPN), false);
 		return rq->rmp != NULL ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES;
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
