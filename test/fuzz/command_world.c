@@ -2,8 +2,10 @@
 
 #include "command.h"
 
+#include "driver/qp.h"
 #include "driver/rmp.h"
 #include "driver/roce_addr.h"
+#include "driver/xrc_srq.h"
 #include "softrnic/base/command.h"
 #include "softrnic/base/dma.h"
 
@@ -93,11 +95,38 @@ qp_connect(struct world *w, uint32_t qpn, uint32_t peer)
 		must(dp_command(&w->dp, steps[i], 0, &in, sizeof(in), NULL, 0) == 0);
 }
 
-/* Two queue pairs, connected; the second one's receive WQEs are a pool's. */
+/* The same of an XRC domain; and a target of it. */
+static void
+xrc_make(struct world *w, const uint8_t *page)
+{
+	const uint64_t iova = dp_iova(&w->dp, page);
+	const uint32_t xrcd = dp_create_simple(&w->dp, RNIC_CMD_ALLOC_XRCD);
+	const struct drv_xrc_srq srq = { .log_size = 3,
+					 .log_stride = 6,
+					 .pd = w->dp.pd,
+					 .xrcd = xrcd,
+					 .cqn = w->cq.cqn,
+					 .dbrec = iova + 2048,
+					 .ring = { .iova = iova, .count = 1 } };
+	const struct drv_qp target = { .st = RNIC_QP_ST_XRC,
+				       .pd = w->dp.pd,
+				       .send_cqn = w->cq.cqn,
+				       .receive_cqn = w->cq.cqn,
+				       .counter = w->dp.q_counter,
+				       .no_sq = true,
+				       .no_rq = true,
+				       .xrcd = xrcd };
+	uint32_t srqn, qpn;
+
+	must(drv_xrc_srq_create(&w->dp.drv, &srq, &srqn) == 0);
+	must(drv_qp_create(&w->dp.drv, &target, &qpn) == 0);
+}
+
+/* Two queue pairs, connected; the second one's receive WQEs are a pool's. And one of XRC. */
 void
 command_qps_make(struct world *w)
 {
-	uint8_t *pages = dp_alloc(&w->dp, 3 * 4096, 4096);
+	uint8_t *pages = dp_alloc(&w->dp, 4 * 4096, 4096);
 	const struct drv_roce_addr address = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 1 } };
 	uint32_t first, second;
 
@@ -107,6 +136,7 @@ command_qps_make(struct world *w)
 	second = qp_make(w, pages + 4096, rmp_make(w, pages + 8192));
 	qp_connect(w, first, second);
 	qp_connect(w, second, first);
+	xrc_make(w, pages + 12288);
 }
 
 /* Memory of the same sizes as bring-up takes, at the same addresses: seeds know them. */

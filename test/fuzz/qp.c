@@ -6,12 +6,13 @@
  * poisoned, and each access of the devices is audited.
  *
  *   byte 0    bit 0: a pair wire, not a loop; 1: the wire has faults; 2: the far end takes from a pool; 3: the reserved key is
- *             allowed; 4: IPv6; 6: packets go as bytes; bits 5..7: service type and MTU
+ *             allowed; 4: IPv6; 6: packets go as bytes; bits 5..7: service type and MTU. XRC's far end always takes from a pool
  *   then operations, each: u8 enum op, its operands
  */
 
 #include "driver/qp.h"
 #include "driver/rmp.h"
+#include "driver/xrc_srq.h"
 #include "qp_world.h"
 #include "fuzz_device.h"
 #include "softrnic/base/poller.h"
@@ -20,7 +21,8 @@
 
 enum op {
 	/*
-	 * u8 what, u8 fm_ce_se, u8 segments, then each; a remote segment and operands where the opcode has them. Datagrams, if
+	 * u8 what, u8 fm_ce_se, u8 segments, then each; a remote segment and operands where the opcode has them, of XRC
+	 * in front of them u8: 0 names a pool that is none. Datagrams, if
 	 * what is less than 0xf0: once more what and fm_ce_se, which byte of the vector is another, and segments
 	 */
 	OP_SEND,
@@ -38,7 +40,7 @@ enum op {
 	OP_DESTROY_KEY, /* u8 */
 	OP_MODERATE,	/* u8: moderate or unmoderate the CQ of the near end */
 	OP_QUERY,	/* u8 which end: what has become of its queue pair */
-	OP_LIMIT,	/* u8: receives of the pool below which it tells of them */
+	OP_LIMIT, /* u8: receives of the pool below which it tells of them; of XRC 255: another pool in its place */
 	OP_LAST,
 };
 
@@ -68,7 +70,8 @@ struct world {
 	struct dp_cq cqs[4]; /* of a: send, receive; of b */
 	struct qw_qp a, b;
 	struct qw_srq srq;
-	bool pool, datagrams;
+	bool pool, datagrams, xrc;
+	uint32_t xrcd;
 	struct qw_attr attr;
 	uint8_t *islands[2][ISLANDS]; /* of a's end, of b's */
 	uint32_t keys[2][KEYS];
@@ -114,6 +117,33 @@ world_connect(struct world *w)
 }
 
 static void
+xrc_pool_make(struct world *w)
+{
+	const struct qw_xrc_conf conf = { .xrcd = w->xrcd,
+					  .log_size = LOG_RQ,
+					  .log_stride = LOG_STRIDE,
+					  .limit = 2,
+					  .cq = &w->cqs[3] };
+
+	must(qw_xrc_srq_try(w->qw.ends[1], &w->srq, &conf) == 0);
+}
+
+/* Where the far end's receive WQEs are, if not in a ring of its own. */
+static void
+pool_open(struct world *w, struct qw_qp_conf *far)
+{
+	if (w->xrc) {
+		w->xrcd = dp_create_simple(&w->qw.ends[1]->dp, RNIC_CMD_ALLOC_XRCD);
+		far->xrcd = w->xrcd;
+		far->no_sq = far->no_rq = far->bare = true;
+		xrc_pool_make(w);
+	} else if (w->pool) {
+		qw_srq_create(w->qw.ends[1], &w->srq, LOG_RQ, LOG_STRIDE, 2);
+		far->srq = &w->srq;
+	}
+}
+
+static void
 world_open(struct world *w, uint8_t flags)
 {
 	const struct dp_cq_conf cq = { .log_size = 6, .uar = 1 };
@@ -130,7 +160,7 @@ world_open(struct world *w, uint8_t flags)
 		{ RNIC_QP_ST_RC, RNIC_QP_MTU_256 },  { RNIC_QP_ST_RC, RNIC_QP_MTU_512 },
 		{ RNIC_QP_ST_RC, RNIC_QP_MTU_1024 }, { RNIC_QP_ST_RC, RNIC_QP_MTU_4096 },
 		{ RNIC_QP_ST_UC, RNIC_QP_MTU_256 },  { RNIC_QP_ST_UD, RNIC_QP_MTU_1024 },
-		{ RNIC_QP_ST_UD, RNIC_QP_MTU_4096 }, { RNIC_QP_ST_UC, RNIC_QP_MTU_1024 },
+		{ RNIC_QP_ST_UD, RNIC_QP_MTU_4096 }, { RNIC_QP_ST_XRC, RNIC_QP_MTU_1024 },
 	};
 	struct qw_qp_conf qp = { .st = kinds[flags >> 5].st,
 				 .log_sq = LOG_SQ,
@@ -147,16 +177,15 @@ world_open(struct world *w, uint8_t flags)
 		must(dp_cq_create(&w->qw.ends[i / 2]->dp, &w->cqs[i], &cq) == 0);
 	end_open(w, 0);
 	end_open(w, 1);
+	w->xrc = qp.st == RNIC_QP_ST_XRC;
 	qp.send_cq = &w->cqs[0];
 	qp.recv_cq = &w->cqs[1];
+	qp.no_rq = w->xrc;
 	must(qw_qp_create(w->qw.ends[0], &w->a, &qp) == 0);
 	qp.send_cq = &w->cqs[2];
 	qp.recv_cq = &w->cqs[3];
-	w->pool = (flags & 0x04) != 0;
-	if (w->pool) {
-		qw_srq_create(w->qw.ends[1], &w->srq, LOG_RQ, LOG_STRIDE, 2);
-		qp.srq = &w->srq;
-	}
+	w->pool = w->xrc || (flags & 0x04) != 0;
+	pool_open(w, &qp);
 	must(qw_qp_create(w->qw.ends[1], &w->b, &qp) == 0);
 	w->attr = qw_attr();
 	w->attr.mtu = kinds[flags >> 5].mtu;
@@ -239,6 +268,7 @@ send_wqe(struct world *w, struct fuzz_input *input)
 	uint8_t opcode = fuzz_u8(input), fm_ce_se = fuzz_u8(input), count = fuzz_u8(input) % 62;
 	struct rnic_wqe_atomic *operands;
 	struct rnic_wqe_raddr *raddr;
+	const uint32_t more = w->xrc ? 1 : 0;
 	uint32_t ds = 1, key;
 
 	if (w->datagrams && opcode < 0xf0) {
@@ -249,16 +279,20 @@ send_wqe(struct world *w, struct fuzz_input *input)
 		opcode = opcodes[opcode % sizeof(opcodes)];
 	if (opcode >= RNIC_WQE_RDMA_WRITE && opcode != RNIC_WQE_SEND && opcode != RNIC_WQE_SEND_IMM)
 		ds = opcode == RNIC_WQE_ATOMIC_CS || opcode == RNIC_WQE_ATOMIC_FA ? 3 : 2;
+	ds += more;
 	if (ds + count > WQE_MAX)
 		count = 1;
 	dp_wqe(&w->a.sq, opcode, ds + count, fm_ce_se);
-	if (ds > 1) {
-		raddr = dp_wqe_at(&w->a.sq, 1);
+	if (w->xrc)
+		((struct rnic_wqe_xrc *)dp_wqe_at(&w->a.sq, 1))->srqn =
+			rnic_cpu_to_be32(fuzz_u8(input) != 0 ? w->srq.rmpn : 0);
+	if (ds - more > 1) {
+		raddr = dp_wqe_at(&w->a.sq, 1 + more);
 		raddr->address = rnic_cpu_to_be64(address(w, input, 1, &key));
 		raddr->rkey = rnic_cpu_to_be32(key);
 	}
-	if (ds > 2) {
-		operands = dp_wqe_at(&w->a.sq, 2);
+	if (ds - more > 2) {
+		operands = dp_wqe_at(&w->a.sq, 2 + more);
 		operands->swap_add = rnic_cpu_to_be64(fuzz_u16(input));
 		operands->compare = rnic_cpu_to_be64(fuzz_u16(input));
 	}
@@ -398,8 +432,16 @@ query(struct world *w, uint8_t what)
 static void
 limit(struct world *w, uint8_t receives)
 {
-	if (w->pool)
-		drv_rmp_limit_set(&w->srq.end->dp.drv, w->srq.rmpn, receives);
+	struct drv *drv = &w->qw.ends[1]->dp.drv;
+
+	if (w->xrc && receives == UINT8_MAX) {
+		must(drv_destroy(drv, RNIC_CMD_DESTROY_XRC_SRQ, w->srq.rmpn) == 0);
+		xrc_pool_make(w);
+	} else if (w->xrc) {
+		drv_xrc_srq_arm(drv, w->srq.rmpn, receives);
+	} else if (w->pool) {
+		drv_rmp_limit_set(drv, w->srq.rmpn, receives);
+	}
 }
 
 static void
