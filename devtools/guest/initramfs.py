@@ -45,6 +45,12 @@ stty -F /dev/ttyS1 raw -echo
 stty -F /dev/ttyS0 -opost
 reboot -f
 """
+# Where programs of another system's root folder are, by their loader and with their libraries.
+FOREIGN = """#!/bin/sh
+exec {root}/lib/{loader} --library-path {root}/lib --argv0 "$0" {root}/bin/{name} "$@"
+"""
+LOADER = "ld-linux-x86-64.so.2"
+LIBGCC = "libgcc_s.so.1"
 TELL = '#!/bin/sh\necho "told $*" >/dev/ttyS1\n'
 AWAIT = '#!/bin/sh\nIFS= read -r line </dev/ttyS1\necho "$line"\n'
 
@@ -80,6 +86,11 @@ class Initramfs:
         self.folder(os.path.dirname(path))
         self.entries[path] = (stat.S_IFREG | mode, text if isinstance(text, bytes) else text.encode(), (0, 0))
 
+    def link(self, target, path):
+        path = self._place(path)
+        self.folder(os.path.dirname(path))
+        self.entries[path] = (stat.S_IFLNK | 0o777, target.encode(), (0, 0))
+
     def file(self, source, path):
         """A file, or all that a folder has below it."""
         source = os.path.abspath(source)
@@ -102,9 +113,8 @@ class Initramfs:
         if os.path.islink(source):
             target = os.path.realpath(source)
             self.with_target(target, target)
-            self.folder(os.path.dirname(path))
             if self._place(target) != path:
-                self.entries[path] = (stat.S_IFLNK | 0o777, self._place(target).encode(), (0, 0))
+                self.link(self._place(target), path)
         else:
             self.file(source, path)
 
@@ -142,6 +152,47 @@ class Initramfs:
             if name.startswith("librte_") and name.split(".")[0][len("librte_"):] in names:
                 self.with_target(os.path.join(folder, name), os.path.join(folder, name))
                 self.libraries(os.path.join(folder, name))
+
+    def foreign(self, source, root, names):
+        """
+        Programs of another system, whose root folder is source, with its own loader and libraries: in the guest they are below
+        root, and scripts in /bin start them. Those of the host may have other libraries of the same names.
+        """
+        for name in names:
+            found = [path for path in (os.path.join(source, each, name) for each in ("usr/bin", "usr/sbin", "bin", "sbin"))
+                     if os.path.isfile(path) and not os.path.islink(path)]
+            if not found:
+                raise FileNotFoundError(f"{source} has no program {name}")
+            self.file(found[0], f"{root}/bin/{name}")
+            self.text(f"/bin/{name}", FOREIGN.format(root=root, loader=LOADER, name=name), 0o755)
+            self.foreign_libraries(source, root, found[0])
+
+    def foreign_libraries(self, source, root, path):
+        """What it is linked with, by the names that it has for them."""
+        loader = os.path.join(source, "lib/x86_64-linux-gnu", LOADER)
+        folders = [os.path.join(source, each, "x86_64-linux-gnu") for each in ("lib", "usr/lib")]
+        said = subprocess.run([loader, "--library-path", ":".join(folders), "--list", path], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        libraries = re.findall(r"^\s*(\S+) => (/\S+) \(0x", said.stdout, re.M)
+        # What is not in its folders is looked for in the host's.
+        if said.returncode != 0 or not all(library.startswith(source + "/") for _, library in libraries):
+            raise FileNotFoundError(f"{path}: {said.stdout}")
+        # What a thread needs to be cancelled or to end itself; no program names it.
+        libgcc = os.path.join(folders[0], LIBGCC)
+        for name, library in [*libraries, (LOADER, loader), (LIBGCC, libgcc)]:
+            self.file(library, f"{root}/lib/{os.path.basename(name)}")
+
+    def verbs(self, source, names):
+        """Programs of prepare.sh's thing of that name, and libmlx5, which libibverbs loads from a path that it was built with."""
+        root, folder = "/verbs", "usr/lib/x86_64-linux-gnu/libibverbs"
+        self.foreign(source, root, names)
+        plugin, = glob.glob(os.path.join(source, folder, "libmlx5-rdmav*.so"))
+        self.foreign_libraries(source, root, plugin)
+        # A link: who is linked with it as well has it once.
+        library = f"{root}/lib/libmlx5.so.1"
+        self.file(plugin, library)
+        self.link(library, os.path.join("/", folder, os.path.basename(plugin)))
+        self.file(os.path.join(source, "etc/libibverbs.d/mlx5.driver"), "/etc/libibverbs.d/mlx5.driver")
 
     def modules(self, kernel, names):
         """Modules of a kernel's folder with what they depend on; init loads them in this order."""

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# QEMU and kernels for guests, unpacked into a cache: nothing is installed, and root is not needed. Packages come by a
-# private apt configuration: the user's own is read and never written.
+# QEMU, kernels and RDMA's user space for guests, unpacked into a cache: nothing is installed, and root is not needed.
+# Packages come by a private apt configuration: the user's own is read and never written.
 
 set -euo pipefail
 
@@ -14,16 +14,21 @@ here=$(cd "$(dirname "$0")" && pwd)
 # Where depmod is, and a user's PATH often does not lead.
 PATH=$PATH:/usr/sbin:/sbin
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-all=(qemu 6.1 6.1-cloud 6.12)
+all=(qemu 6.1 6.1-cloud 6.12 verbs)
+# Of the thing verbs: what is wanted, and what that is linked with.
+verbs=(libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 rdmacm-utils perftest iproute2
+	libbpf1 libbsd0 libc6 libcap2 libelf1 libgcc-s1 libibumad3 libmd0 libmnl0 libnl-3-200
+	libnl-route-3-200 libpci3 libudev1 zlib1g)
 
 usage()
 {
 	cat <<'USAGE'
 Usage: devtools/guest/prepare.sh [--update] [--help] [THING...]
 
-Has QEMU (with vfio-user-pci) and Debian's kernels for guests in the cache, and prints a line for each: its name,
-version and folder. THING is qemu, 6.1, 6.1-cloud or 6.12; all of them by default. What is there already is
-not looked for again, unless --update is given; newer versions get folders of their own.
+Has QEMU (with vfio-user-pci), Debian's kernels and the programs of RDMA's user space (rdma-core, perftest, iproute2)
+for guests in the cache, and prints a line for each: its name, version and folder. THING is qemu, 6.1, 6.1-cloud, 6.12
+or verbs; all of them by default. What is there already is not looked for again, unless --update is given; newer
+versions get folders of their own.
 
 The cache is $XDG_CACHE_HOME/rdmapmd/guest (~/.cache/rdmapmd/guest), about 1 GB.
 Needs: apt with a Debian mirror in its sources that can be reached, dpkg-deb, depmod, python3, zstd.
@@ -47,7 +52,7 @@ while [ $# -gt 0 ]; do
 		usage
 		exit 0
 		;;
-	qemu | 6.1 | 6.1-cloud | 6.12) things+=("$1") ;;
+	qemu | 6.1 | 6.1-cloud | 6.12 | verbs) things+=("$1") ;;
 	*)
 		usage >&2
 		exit 2
@@ -222,6 +227,35 @@ get_kernel()
 	put "$thing" "$version" "$folder"
 }
 
+# Debian 12's, with the C library that they are made for: a root folder of their own.
+get_verbs()
+{
+	local version
+
+	version=$(version_of libibverbs1 44.)
+	[ -n "$version" ] || fail "no libibverbs1 44 on this mirror"
+	mkdir -p "$work/verbs.deb"
+	# Each line has an address, a file's name, which says its version, and more.
+	if ! run_apt apt-get download -t bookworm --print-uris "${verbs[@]}" \
+		>"$work/verbs.uris" 2>"$work/verbs.log"; then
+		tail -n 5 "$work/verbs.log" >&2
+		fail "verbs' programs cannot be had"
+	fi
+	awk '/^\047/ { print $2 }' "$work/verbs.uris" | sort >"$work/verbs.packages"
+	! is_put verbs "$version" || ! cmp -s "$work/verbs.packages" "$cache/verbs/packages" ||
+		return 0
+	echo "$me: fetching rdma-core $version, with what goes with it"
+	if ! (cd "$work/verbs.deb" && run_apt apt-get download -t bookworm "${verbs[@]}") \
+		>"$work/verbs.log" 2>&1; then
+		tail -n 5 "$work/verbs.log" >&2
+		fail "rdma-core $version cannot be had"
+	fi
+	unpack "$work/verbs" "$work/verbs.deb"/*.deb
+	rm -rf "$work"/verbs/usr/lib/*/gconv
+	mv "$work/verbs.packages" "$work/verbs/packages"
+	put verbs "$version" "$work/verbs"
+}
+
 # ---- The order of things ----
 
 if [ $update = no ] && all_there; then
@@ -250,6 +284,7 @@ for thing in "${things[@]}"; do
 	qemu) get_qemu ;;
 	6.1 | 6.12) get_kernel "$thing" linux-image-amd64 "$thing" ;;
 	6.1-cloud) get_kernel "$thing" linux-image-cloud-amd64 6.1 ;;
+	verbs) get_verbs ;;
 	esac
 done
 show

@@ -16,6 +16,8 @@ def options():
                         help="of softrnicd; device N of the guest is 0000:00:(10+N, in hex).0")
     parser.add_argument("--program", action="append", default=[], metavar="PATH",
                         help="copied to /bin, with its libraries")
+    parser.add_argument("--verbs", action="append", default=[], metavar="NAME",
+                        help="a program of RDMA's user space, of Debian's packages; e.g. ibv_devinfo")
     parser.add_argument("--library", action="append", default=[], metavar="PATH",
                         help="copied to its own path, with what it needs; e.g. a plugin")
     parser.add_argument("--module", action="append", default=[], metavar="NAME",
@@ -45,7 +47,7 @@ def main():
         script = file.read()
     try:
         guest = Guest(args.kernel, args.device, args.program, args.library, args.module, files=args.files,
-                      iommu=args.iommu, hugepages=args.hugepages, memory=args.memory, cpus=args.cpus,
+                      verbs=args.verbs, iommu=args.iommu, hugepages=args.hugepages, memory=args.memory, cpus=args.cpus,
                       append=args.append, log=sys.stdout)
     except (Unavailable, OSError) as error:
         print(f"guest: {error}", file=sys.stderr)

@@ -100,6 +100,7 @@ class Guest:
     """
     devices    sockets of softrnicd (each listens already); device N of the guest is at slot(N)
     programs   copied to /bin with their libraries; where one is DPDK's, the drivers named by pmds come along
+    verbs      programs of prepare.sh's verbs, by their names, with libmlx5
     libraries  copied to their own paths with what they need, e.g. a plugin
     modules    loaded before the script, with what they depend on; those of extra_modules lie in /lib.modules, in order
                of the list /extra.order, for the script to load
@@ -110,7 +111,8 @@ class Guest:
     """
 
     def __init__(self, kernel="6.1", devices=(), programs=(), libraries=(), modules=(), extra_modules=(), files=None,
-                 iommu=None, hugepages=0, memory=512, cpus=1, pmds=DPDK_PMDS, append="", log=None, taps=None, within=()):
+                 iommu=None, hugepages=0, memory=512, cpus=1, pmds=DPDK_PMDS, append="", log=None, taps=None, within=(),
+                 verbs=()):
         self.kernel = kernel
         self.devices = list(devices)
         self.iommu = iommu
@@ -122,12 +124,14 @@ class Guest:
         self.log = log
         if not os.path.exists("/bin/busybox"):
             raise Unavailable("busybox-static is not installed")
-        things = prepare("qemu", kernel)
+        things = prepare("qemu", kernel, *(["verbs"] if verbs else []))
         self.qemu_version, self.qemu = things["qemu"]
         self.kernel_version, self.kernel_folder = things[kernel]
         self.root = Initramfs()
         for program in programs:
             self.root.program(program)
+        if verbs:
+            self.root.verbs(things["verbs"][1], verbs)
         for library in libraries:
             self.root.with_target(library, library)
             self.root.libraries(library)
