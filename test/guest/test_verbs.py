@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+Stock mlx5_ib and libmlx5: a device that comes up, says what it can do and who it is, and goes; and the pingpongs of rdma-core from one
+function to the other.
+"""
+
+import ipaddress
+import os
+import re
+
+import pytest
+
+from guest.linux import values
+from guest.machine import KERNELS_HERE
+from guest.verbs import LIMIT, MACS, run_on, went_well
+
+# What `ibv_devinfo -v` says of a function, with @NAMES@ for what it has of its own.
+DEVINFO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "verbs_devinfo.txt")
+KINDS = {"15b3:1017": 4119, "15b3:1018": 4120}
+RELOADS = 10
+
+UP = f"""
+load_verbs
+state_is $ib0 DOWN || exit 1
+up $eth0 $eth1
+for ib in $ib0 $ib1; do
+	until_there state_is $ib ACTIVE
+	until_there has_gid $ib fe80
+done
+rdma link | each link
+ibv_devinfo -v | each devinfo
+for ib in $ib0 $ib1; do
+	gids $ib | each gid $ib
+	for name in state phys_state rate link_layer pkeys/0; do
+		echo "port $ib $name $(cat /sys/class/infiniband/$ib/ports/1/$name)"
+	done
+	# Whatever they count: each can be read.
+	cat /sys/class/infiniband/$ib/ports/1/counters/* /sys/class/infiniband/$ib/ports/1/hw_counters/* >/dev/null || exit 1
+done
+
+# Addresses come and go, and with them GIDs.
+/bin/ip address add 10.1.0.1/24 dev $eth0
+/bin/ip address add fd00::1/64 dev $eth0 nodad
+until_there has_gid $ib0 ffff:0a01:0001
+until_there has_gid $ib0 fd00:
+gids $ib0 | each with
+/bin/ip address delete 10.1.0.1/24 dev $eth0
+/bin/ip address delete fd00::1/64 dev $eth0
+until_there has_no_gid $ib0 ffff:0a01:0001
+until_there has_no_gid $ib0 fd00:
+gids $ib0 | each without
+/bin/ip link set $eth0 down
+until_there state_is $ib0 DOWN
+/bin/ip link set $eth0 up
+until_there state_is $ib0 ACTIVE
+
+for round in $(seq {RELOADS}); do
+	rmmod mlx5_ib || exit 1
+	[ -z "$(ls /sys/class/infiniband)" ] || exit 1
+	insmod /lib.modules/mlx5_ib.ko || exit 1
+	until_there rdma_there $SLOT0
+	until_there rdma_there $SLOT1
+	until_there state_is $(rdma_device $SLOT0) ACTIVE
+	ibv_devinfo >/dev/null || exit 1
+	echo "round $round"
+done
+unload_verbs
+"""
+
+
+def guid(mac):
+    digits = mac.replace(":", "")
+    return f"{digits[:4]}:{digits[4:6]}ff:fe{digits[6:8]}:{digits[8:]}"
+
+
+def link_local(mac):
+    """The address of an interface that has got no other one."""
+    return ipaddress.ip_address(f"fe80::{int(mac[:2], 16) ^ 2:02x}{guid(mac)[2:]}")
+
+
+def devinfo(number, kind):
+    with open(DEVINFO, encoding="utf-8") as file:
+        text = file.read()
+    own = {"NAME": f"mlx5_{number}", "PART": KINDS[kind], "GUID": guid(MACS[number]), "GID": link_local(MACS[number])}
+    for name, value in own.items():
+        text = text.replace(f"@{name}@", str(value))
+    return text.splitlines()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kernel", KERNELS_HERE)
+def test_the_device_comes_up_and_goes(kernel, kind):
+    result, said = run_on(kernel, UP, *(f"wire=pair:cable,id={kind},mac={mac}" for mac in MACS), verbs=["ibv_devinfo"])
+    console = result.console
+    went_well(result, said)
+    assert values(console, "link") == [f"link mlx5_{n}/1 state ACTIVE physical_state LINK_UP netdev eth{n} " for n in (0, 1)]
+    # An empty line behind each.
+    assert values(console, "devinfo") == [*devinfo(0, kind), "", *devinfo(1, kind), ""]
+    own = [f"{link_local(mac).exploded} RoCE v2" for mac in MACS]
+    assert values(console, "gid") == [f"mlx5_{n} {gid}" for n, gid in enumerate(own)]
+    assert sorted(values(console, "with")) == sorted([own[0], "0000:0000:0000:0000:0000:ffff:0a01:0001 RoCE v2",
+                                                      "fd00:0000:0000:0000:0000:0000:0000:0001 RoCE v2"])
+    assert values(console, "without") == own[:1]
+    for name, text in (("state", "4: ACTIVE"), ("phys_state", "5: LinkUp"), ("rate", "100 Gb/sec (4X EDR)"),
+                       ("link_layer", "Ethernet"), ("pkeys/0", "0xffff")):
+        said_of_it = [line for line in values(console, "port") if line.split()[1] == name]
+        assert said_of_it == [f"mlx5_{n} {name} {text}" for n in (0, 1)]
+    assert values(console, "round") == [str(n) for n in range(1, RELOADS + 1)]
+
+
+# ---- Pingpongs ----
+
+ITERS = 100
+# Datagrams of their default size are longer than the path's MTU, which ibv_ud_pingpong refuses. -c has them look at what they
+# receive; of ibv_xsrq_pingpong, which always does, it says how many clients there are.
+ARGUMENTS = {"rc": "-c", "uc": "-c", "ud": "-c -s 1024", "srq": "-c", "xsrq": "-c 1"}
+QUEUE_PAIRS = {"srq": 16}
+PORT = 18515
+ADDRESSES = {4: ("10.1.0.1", "10.1.0.2"), 6: ("fd00::1", "fd00::2")}
+GIDS = {4: "0000:0000:0000:0000:0000:ffff:0a01:000{}", 6: "fd00:0000:0000:0000:0000:0000:0000:000{}"}
+
+# The second function in a namespace of its own.
+PINGPONGS = f"""
+load_verbs
+up $eth0 $eth1
+rdma system set netns exclusive
+apart $eth0 $eth1
+rdma dev set $ib1 netns peer || exit 1
+peer="/bin/ip netns exec peer"
+/bin/ip address add {ADDRESSES[6][0]}/64 dev $eth0 nodad
+$peer /bin/ip address add {ADDRESSES[6][1]}/64 dev $eth1 nodad
+[ "$(ls /sys/class/infiniband)" = $ib0 ] && [ "$($peer ls /sys/class/infiniband)" = $ib1 ] || exit 1
+
+# In the namespace, too.
+cat >/bin/gid_index <<'END'
+#!/bin/sh
+grep -l $2 /sys/class/infiniband/$1/ports/1/gids/* | sed 's/.*[/]//'
+END
+chmod 755 /bin/gid_index
+there() {{ # whose output is not empty
+	[ -n "$("$@")" ]
+}}
+listens() {{ # or has ended already
+	grep -q ":{PORT:04X} .* 0A " /proc/net/tcp /proc/net/tcp6 || ! kill -0 $server
+}}
+pingpong() {{ # NAME PROGRAM SERVER'S-GID CLIENT'S-GID ARGUMENT...
+	name=$1 program=$2
+	until_there there /bin/gid_index $ib0 $3
+	until_there there $peer /bin/gid_index $ib1 $4
+	left=$(/bin/gid_index $ib0 $3) right=$($peer /bin/gid_index $ib1 $4)
+	shift 4
+	timeout {LIMIT} $program -d $ib0 -g $left "$@" >/tmp/server 2>&1 &
+	server=$!
+	until_there listens
+	timeout {LIMIT} $peer $program -d $ib1 -g $right "$@" {ADDRESSES[4][0]} >/tmp/client 2>&1
+	echo "$name client status $?"
+	[ -z "$(grep -L -E 'bytes in|success' /tmp/client)" ] || kill $server
+	wait $server
+	echo "$name server status $?"
+	each $name client </tmp/client
+	each $name server </tmp/server
+}}
+"""
+END = """
+# It comes back with the end of its namespace.
+/bin/ip netns delete peer
+until_there rdma_there $SLOT1
+unload_verbs
+"""
+
+
+def told(side, lines):
+    """Of queue pairs, as a program prints them: numbers, first PSNs, GIDs."""
+    connected = rf" +{side} address: +LID 0x0000, QPN 0x(\w+), PSN 0x(\w+)[,:] GID (\S+)"
+    shared = rf" +{side}: LID 0000, QPN RECV (\w+) SEND (\w+), PSN (\w+), SRQN (\w+), GID (\S+)"
+    return [found.groups() for found in (re.fullmatch(connected, line) or re.fullmatch(shared, line) for line in lines) if found]
+
+
+def check(console, name, kind):
+    """All messages have gone there and back, and each has connected the queue pairs that the other one has told."""
+    server, client = (values(console, f"{name} {side}") for side in ("server", "client"))
+    both = "\n".join([*server, "---", *client])
+    assert server[0] == client[0] == "status 0" and "invalid data" not in both, both
+    count = QUEUE_PAIRS.get(kind, 1)
+    for mine, other in ((server, client), (client, server)):
+        assert len(told("local", mine)) == count and told("local", mine) == told("remote", other), both
+        if kind == "xsrq":
+            assert mine[-1] == "success", both
+            continue
+        size = 2 * ITERS * (1024 if kind == "ud" else 4096)
+        assert re.fullmatch(rf"{size} bytes in [0-9.]+ seconds = [0-9.]+ Mbit/sec", mine[-2]), both
+        assert re.fullmatch(rf"{ITERS} iters in [0-9.]+ seconds = [0-9.]+ usec/iter", mine[-1]), both
+
+
+@pytest.mark.parametrize("kernel", KERNELS_HERE)
+def test_pingpongs(kernel):
+    runs = {f"{kind}{family}": (kind, family) for kind in ARGUMENTS for family in GIDS}
+    script = PINGPONGS + "".join(
+        f"pingpong {name} ibv_{kind}_pingpong {GIDS[family].format(1)} {GIDS[family].format(2)} -n {ITERS} {ARGUMENTS[kind]}\n"
+        for name, (kind, family) in runs.items()) + END
+    result, said = run_on(kernel, script, *(f"wire=pair:cable,id=15b3:1018,mac={mac}" for mac in MACS), timeout=1200,
+                          verbs=[f"ibv_{kind}_pingpong" for kind in ARGUMENTS])
+    for name, (kind, _) in runs.items():
+        check(result.console, name, kind)
+    went_well(result, said)
