@@ -139,6 +139,14 @@ softrnic_uar_clear(struct softrnic *dev, uint32_t uar)
 	watch->pages[page].arm = 0;
 }
 
+uint32_t
+softrnic_uar_arms(const struct softrnic *dev, uint32_t uar)
+{
+	const uint32_t page = uar - softrnic_first_uar(dev);
+
+	return page < SOFTRNIC_UAR_PAGES ? dev->uar_watch->pages[page].arms : 0;
+}
+
 void
 softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change)
 {

@@ -15,6 +15,8 @@
 struct softrnic_uar_page {
 	uint64_t bells[SOFTRNIC_UAR_BELLS]; /* as last seen */
 	uint64_t arm;
+	uint32_t
+		arms; /* words found here that may have covered others: see cq_may_be_armed(); mod 2^32 */
 	uint32_t users; /* queues that ring here */
 };
 
@@ -56,6 +58,8 @@ void softrnic_uar_fini(struct softrnic *dev);
  * the SOFTRNIC_UAR_PAGES from softrnic_first_uar() on, stands at uar_memory + (n - the first one) * 4096.
  */
 void softrnic_uar_clear(struct softrnic *dev, uint32_t uar);
+/* How many words were found on this page that may have covered the first ones of other CQs. */
+uint32_t softrnic_uar_arms(const struct softrnic *dev, uint32_t uar);
 /* An SQ, QP or CQ starts to ring on this page (+1), or stops (-1): pages without queues cost nothing. */
 void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
 /* The queue's doorbells so far are forgotten: one with the same words is a new one. */

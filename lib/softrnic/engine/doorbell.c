@@ -55,7 +55,7 @@ doorbell_look(struct softrnic *dev, uint32_t index)
 	if (word != page->arm) {
 		page->arm = word;
 		dev->stats.doorbells++;
-		softrnic_cq_arm_doorbell(dev, (uint32_t)(word >> 32), (uint32_t)word);
+		page->arms += softrnic_cq_arm_doorbell(dev, (uint32_t)(word >> 32), (uint32_t)word);
 	}
 }
 

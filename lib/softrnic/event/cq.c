@@ -6,7 +6,7 @@
  * An event is raised once per arming. A driver arms by its record and a doorbell, in this order; since doorbells of shared pages
  * can get lost, a changed record arms, too. `arm` is the word last seen in either, `fired` the word whose event was raised: a
  * doorbell has no effect if the record has already armed. A first word that equals the record's initial value, as Linux's, which
- * begins at sequence number 0, is recognised by its doorbell only.
+ * begins at sequence number 0, is recognised by its doorbell only, or by one that may have covered that (cq_may_be_armed()).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,9 +20,10 @@
 #include "softrnic/event/cq.h"
 #include "softrnic/event/eq.h"
 
-#define CQ_LOG_SIZE_MAX 22
-#define CQ_NEVER_FIRED	UINT64_MAX
-#define CQ_BURST_MAX	64 /* with what is held back before it, no more than `latched` counts */
+#define CQ_LOG_SIZE_MAX	      22
+#define CQ_NEVER_FIRED	      UINT64_MAX
+#define CQ_ARM_SEQUENCE_SHIFT 28
+#define CQ_BURST_MAX	      64 /* with what is held back before it, no more than `latched` counts */
 
 _Static_assert(SOFTRNIC_CQ_BATCH + CQ_BURST_MAX <= UINT8_MAX, "entries that are held back");
 
@@ -193,6 +194,17 @@ cq_arm(struct softrnic *dev, struct softrnic_cq *cq, uint32_t arm)
 	cq_check_event(dev, cq);
 }
 
+/*
+ * The first word that arms a CQ may be the one that its record has from the start, so that its doorbell alone tells of it; and that may
+ * be covered by another CQ's: libmlx5 has one register for all CQs of a process, and perftest arms two of them one behind the other. So
+ * a CQ that has had no event yet has one when such a first word was found on its page. At worst nobody has asked for it.
+ */
+static bool
+cq_may_be_armed(const struct softrnic *dev, const struct softrnic_cq *cq)
+{
+	return cq->fired == CQ_NEVER_FIRED && softrnic_uar_arms(dev, cq->uar) != cq->arms;
+}
+
 static void
 cq_read_arm(struct softrnic *dev, struct softrnic_cq *cq)
 {
@@ -201,10 +213,12 @@ cq_read_arm(struct softrnic *dev, struct softrnic_cq *cq)
 	/* Far behind, the last solicited entry would seem to be ahead one day. */
 	if (cq->producer - cq->solicited > 1u << 30)
 		cq->solicited = cq->producer - (1u << 30);
-	if (softrnic_dbrec_read(dev, &cq->dbrec, 1, &arm) && arm != cq->arm)
+	if (softrnic_dbrec_read(dev, &cq->dbrec, 1, &arm) && arm != cq->arm) {
 		cq_arm(dev, cq, arm);
-	else
-		cq_check_event(dev, cq);
+		return;
+	}
+	cq->armed |= cq_may_be_armed(dev, cq);
+	cq_check_event(dev, cq);
 }
 
 void
@@ -253,13 +267,17 @@ softrnic_cq_sweep(struct softrnic *dev)
 	cq_read_arm(dev, cq);
 }
 
-void
+bool
 softrnic_cq_arm_doorbell(struct softrnic *dev, uint32_t arm, uint32_t cqn)
 {
 	struct softrnic_cq *cq = softrnic_object_get(dev, SOFTRNIC_CQ, cqn & 0xffffff);
+	bool is_first;
 
-	if (cq != NULL)
-		cq_arm(dev, cq, arm);
+	if (cq == NULL)
+		return false;
+	is_first = cq->fired == CQ_NEVER_FIRED && arm >> CQ_ARM_SEQUENCE_SHIFT == 0;
+	cq_arm(dev, cq, arm);
+	return is_first;
 }
 
 void
@@ -364,6 +382,7 @@ SOFTRNIC_CMD(create_cq)
 	if (status != RNIC_STATUS_OK)
 		goto free_ring;
 	softrnic_dbrec_read(dev, &cq->dbrec, 1, &cq->arm);
+	cq->arms = softrnic_uar_arms(dev, cq->uar);
 	cq->eq->refs++;
 	softrnic_uar_user(dev, cq->uar, 1);
 	TAILQ_INSERT_TAIL(&dev->swept_cqs, cq, sweep_link);

@@ -217,8 +217,8 @@ void softrnic_cq_flush(struct softrnic *dev);
 void softrnic_cq_release(struct softrnic *dev);
 /* Look at one arm record: repairs a doorbell that was lost on a shared page. */
 void softrnic_cq_sweep(struct softrnic *dev);
-/* The 64-bit write to RNIC_UAR_CQ_ARM (host order words). */
-void softrnic_cq_arm_doorbell(struct softrnic *dev, uint32_t arm, uint32_t cqn);
+/* The 64-bit write to RNIC_UAR_CQ_ARM (host order words). True: it is the first one of its CQ, which a record need not tell of. */
+bool softrnic_cq_arm_doorbell(struct softrnic *dev, uint32_t arm, uint32_t cqn);
 
 /* See softrnic_object_drop(). */
 void softrnic_cq_drop(struct softrnic *dev, struct softrnic_object *object);

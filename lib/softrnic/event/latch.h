@@ -18,6 +18,7 @@ struct softrnic_cq {
 	uint32_t solicited;	     /* producer behind the last solicited entry */
 	uint32_t arm;		     /* the arm word as last seen, in the record or a doorbell */
 	uint64_t fired;		     /* the arm word whose event was raised; ~0: none yet */
+	uint32_t arms;		     /* of its page, when it was made */
 	uint8_t log_size;
 	uint8_t cqe_bytes_log2; /* 6 or 7 */
 	bool collapsed;		/* cc: every entry goes to slot 0 */
