@@ -33,7 +33,7 @@ from table import Table, judge, parser_of  # noqa: E402  pylint: disable=wrong-i
 
 CMD_TABLE = os.path.join(ROOT, "lib", "softrnic", "hca", "cmd_table.c")
 RECORDING = os.path.join(ROOT, "test", "layout", "data", "connectx4lx.cmds")
-COLUMNS = ["command", "unit, device", "our driver", "Linux 6.1", "Linux 6.12", "recording"]
+COLUMNS = ["command", "unit, device", "our driver", "Linux 6.1", "Linux 6.12", "mlx5_ib 6.1", "recording"]
 TITLE = re.compile(r"dump command (data )?(?:MLX5_CMD_OP_)?(\w+)\(0x[0-9a-f]+\) OUTPUT")
 ROW = re.compile(r"([0-9a-f]{3,}): ([0-9a-f]{2})[0-9a-f]{6} ")
 PATIENCE = 1800
