@@ -6,13 +6,13 @@ function to the other.
 
 import ipaddress
 import os
-import re
 
 import pytest
 
 from guest.linux import values
 from guest.machine import KERNELS_HERE
-from guest.verbs import LIMIT, MACS, run_on, went_well
+from guest.pingpongs import ARGUMENTS, run_pingpongs
+from guest.verbs import GIDS, MACS, run_on, went_well
 
 # What `ibv_devinfo -v` says of a function, with @NAMES@ for what it has of its own.
 DEVINFO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "verbs_devinfo.txt")
@@ -111,98 +111,6 @@ def test_the_device_comes_up_and_goes(kernel, kind):
     assert values(console, "round") == [str(n) for n in range(1, RELOADS + 1)]
 
 
-# ---- Pingpongs ----
-
-ITERS = 100
-# Datagrams of their default size are longer than the path's MTU, which ibv_ud_pingpong refuses. -c has them look at what they
-# receive; of ibv_xsrq_pingpong, which always does, it says how many clients there are.
-ARGUMENTS = {"rc": "-c", "uc": "-c", "ud": "-c -s 1024", "srq": "-c", "xsrq": "-c 1"}
-QUEUE_PAIRS = {"srq": 16}
-PORT = 18515
-ADDRESSES = {4: ("10.1.0.1", "10.1.0.2"), 6: ("fd00::1", "fd00::2")}
-GIDS = {4: "0000:0000:0000:0000:0000:ffff:0a01:000{}", 6: "fd00:0000:0000:0000:0000:0000:0000:000{}"}
-
-# The second function in a namespace of its own.
-PINGPONGS = f"""
-load_verbs
-up $eth0 $eth1
-rdma system set netns exclusive
-apart $eth0 $eth1
-rdma dev set $ib1 netns peer || exit 1
-peer="/bin/ip netns exec peer"
-/bin/ip address add {ADDRESSES[6][0]}/64 dev $eth0 nodad
-$peer /bin/ip address add {ADDRESSES[6][1]}/64 dev $eth1 nodad
-[ "$(ls /sys/class/infiniband)" = $ib0 ] && [ "$($peer ls /sys/class/infiniband)" = $ib1 ] || exit 1
-
-# In the namespace, too.
-cat >/bin/gid_index <<'END'
-#!/bin/sh
-grep -l $2 /sys/class/infiniband/$1/ports/1/gids/* | sed 's/.*[/]//'
-END
-chmod 755 /bin/gid_index
-there() {{ # whose output is not empty
-	[ -n "$("$@")" ]
-}}
-listens() {{ # or has ended already
-	grep -q ":{PORT:04X} .* 0A " /proc/net/tcp /proc/net/tcp6 || ! kill -0 $server
-}}
-pingpong() {{ # NAME PROGRAM SERVER'S-GID CLIENT'S-GID ARGUMENT...
-	name=$1 program=$2
-	until_there there /bin/gid_index $ib0 $3
-	until_there there $peer /bin/gid_index $ib1 $4
-	left=$(/bin/gid_index $ib0 $3) right=$($peer /bin/gid_index $ib1 $4)
-	shift 4
-	timeout {LIMIT} $program -d $ib0 -g $left "$@" >/tmp/server 2>&1 &
-	server=$!
-	until_there listens
-	timeout {LIMIT} $peer $program -d $ib1 -g $right "$@" {ADDRESSES[4][0]} >/tmp/client 2>&1
-	echo "$name client status $?"
-	[ -z "$(grep -L -E 'bytes in|success' /tmp/client)" ] || kill $server
-	wait $server
-	echo "$name server status $?"
-	each $name client </tmp/client
-	each $name server </tmp/server
-}}
-"""
-END = """
-# It comes back with the end of its namespace.
-/bin/ip netns delete peer
-until_there rdma_there $SLOT1
-unload_verbs
-"""
-
-
-def told(side, lines):
-    """Of queue pairs, as a program prints them: numbers, first PSNs, GIDs."""
-    connected = rf" +{side} address: +LID 0x0000, QPN 0x(\w+), PSN 0x(\w+)[,:] GID (\S+)"
-    shared = rf" +{side}: LID 0000, QPN RECV (\w+) SEND (\w+), PSN (\w+), SRQN (\w+), GID (\S+)"
-    return [found.groups() for found in (re.fullmatch(connected, line) or re.fullmatch(shared, line) for line in lines) if found]
-
-
-def check(console, name, kind):
-    """All messages have gone there and back, and each has connected the queue pairs that the other one has told."""
-    server, client = (values(console, f"{name} {side}") for side in ("server", "client"))
-    both = "\n".join([*server, "---", *client])
-    assert server[0] == client[0] == "status 0" and "invalid data" not in both, both
-    count = QUEUE_PAIRS.get(kind, 1)
-    for mine, other in ((server, client), (client, server)):
-        assert len(told("local", mine)) == count and told("local", mine) == told("remote", other), both
-        if kind == "xsrq":
-            assert mine[-1] == "success", both
-            continue
-        size = 2 * ITERS * (1024 if kind == "ud" else 4096)
-        assert re.fullmatch(rf"{size} bytes in [0-9.]+ seconds = [0-9.]+ Mbit/sec", mine[-2]), both
-        assert re.fullmatch(rf"{ITERS} iters in [0-9.]+ seconds = [0-9.]+ usec/iter", mine[-1]), both
-
-
 @pytest.mark.parametrize("kernel", KERNELS_HERE)
 def test_pingpongs(kernel):
-    runs = {f"{kind}{family}": (kind, family) for kind in ARGUMENTS for family in GIDS}
-    script = PINGPONGS + "".join(
-        f"pingpong {name} ibv_{kind}_pingpong {GIDS[family].format(1)} {GIDS[family].format(2)} -n {ITERS} {ARGUMENTS[kind]}\n"
-        for name, (kind, family) in runs.items()) + END
-    result, said = run_on(kernel, script, *(f"wire=pair:cable,id=15b3:1018,mac={mac}" for mac in MACS), timeout=1200,
-                          verbs=[f"ibv_{kind}_pingpong" for kind in ARGUMENTS])
-    for name, (kind, _) in runs.items():
-        check(result.console, name, kind)
-    went_well(result, said)
+    run_pingpongs(kernel, ARGUMENTS, GIDS, 100, timeout=1200)

@@ -6,8 +6,12 @@ from guest.machine import devices, guest
 
 MODULES = ("mlx5_core", "mlx5_ib", "ib_uverbs", "rdma_ucm", "ib_umad")
 MACS = ("02:00:00:00:01:01", "02:00:00:00:01:02")
+# Two functions, and a cable between them.
+PAIR = tuple(f"wire=pair:cable,id=15b3:1018,mac={mac}" for mac in MACS)
 # Seconds for a program of the guest, of which an idle machine needs two.
 LIMIT = 100
+ADDRESSES = {4: ("10.1.0.1", "10.1.0.2"), 6: ("fd00::1", "fd00::2")}
+GIDS = {4: "0000:0000:0000:0000:0000:ffff:0a01:000{}", 6: "fd00:0000:0000:0000:0000:0000:0000:000{}"}
 
 # Functions of the script's shell, beside those of guest.linux.
 PRELUDE = f"""{linux.PRELUDE}
@@ -60,6 +64,66 @@ has_no_gid() {{
 each() {{ # WORD...: each line of the input behind them
 	sed "s/^/$* /"
 }}
+"""
+
+# The second function in the namespace `peer`, and programs at both ends: servers here, clients there.
+APART = f"""
+load_verbs
+up $eth0 $eth1
+until_there state_is $ib0 ACTIVE
+until_there state_is $ib1 ACTIVE
+rdma system set netns exclusive
+apart $eth0 $eth1
+rdma dev set $ib1 netns peer || exit 1
+peer="/bin/ip netns exec peer"
+/bin/ip address add {ADDRESSES[6][0]}/64 dev $eth0 nodad
+$peer /bin/ip address add {ADDRESSES[6][1]}/64 dev $eth1 nodad
+[ "$(ls /sys/class/infiniband)" = $ib0 ] && [ "$($peer ls /sys/class/infiniband)" = $ib1 ] || exit 1
+
+# In the namespace, too.
+cat >/bin/gid_index <<'END'
+#!/bin/sh
+grep -l $2 /sys/class/infiniband/$1/ports/1/gids/* | sed 's/.*[/]//'
+END
+chmod 755 /bin/gid_index
+there() {{ # whose output is not empty
+	[ -n "$("$@")" ]
+}}
+indexes() {{ # SERVER'S-GID CLIENT'S-GID: $left and $right
+	until_there there /bin/gid_index $ib0 $1
+	until_there there $peer /bin/gid_index $ib1 $2
+	left=$(/bin/gid_index $ib0 $1) right=$($peer /bin/gid_index $ib1 $2)
+}}
+indexes {GIDS[4].format(1)} {GIDS[4].format(2)}
+left4=$left right4=$right
+indexes {GIDS[6].format(1)} {GIDS[6].format(2)}
+left6=$left right6=$right
+ended() {{
+	! kill -0 $server
+}}
+by_tcp() {{ # PORT in hexadecimal digits: the server listens, or has ended already
+	grep -q ":$1 .* 0A " /proc/net/tcp /proc/net/tcp6 || ended
+}}
+both() {{ # NAME LISTENS SERVER CLIENT: each but the first a command. What the ends say, and how they end
+	timeout {LIMIT} $3 >/tmp/server 2>&1 &
+	server=$!
+	until_there $2
+	timeout {LIMIT} $peer $4 >/tmp/client 2>&1
+	status=$?
+	echo "$1 client status $status"
+	# It may wait for a client that has gone.
+	[ $status = 0 ] || kill $server
+	wait $server
+	echo "$1 server status $?"
+	each $1 client </tmp/client
+	each $1 server </tmp/server
+}}
+"""
+# It comes back with the end of its namespace.
+TOGETHER = """
+/bin/ip netns delete peer
+until_there rdma_there $SLOT1
+unload_verbs
 """
 
 
