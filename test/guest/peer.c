@@ -300,6 +300,13 @@ unbind(const char *order)
 }
 
 static void
+rereg(const char *order)
+{
+	peer_rereg(small_of(order, "write", 0) != 0);
+	peer_say("read_only_rkey=%u", peer_memory.read_only_rkey);
+}
+
+static void
 group(const char *order)
 {
 	uint8_t gid[16];
@@ -323,6 +330,7 @@ say_counters(const char *order)
 	peer_counters();
 }
 
+/* clang-format off */
 static const struct {
 	const char *word;
 	void (*obey)(const char *order);
@@ -340,11 +348,13 @@ static const struct {
 	{ "value", say_value },
 	{ "bind", bind_window },
 	{ "unbind", unbind },
+	{ "rereg", rereg },
 	{ "join", group },
 	{ "leave", group },
 	{ "state", say_state },
 	{ "counters", say_counters },
 };
+/* clang-format on */
 
 void
 peer_obey(void)

@@ -18,6 +18,7 @@
  *   value at=                               8 bytes of the memory
  *   bind window=                            another window on the memory: type 1 or 2, when it is bound: key=
  *   unbind                                  that of type 1, when it is done
+ *   rereg write=                            what is registered to be read is to be written, too: 0 or 1; its key then
  *   join gid= / leave gid=
  *   state                                   the queue pair's
  *   counters                                each NAME=VALUE
@@ -114,6 +115,7 @@ void peer_post(const struct peer_request *request);
 bool peer_poll(struct peer_completion *completion);
 uint32_t peer_bind(unsigned int type);
 void peer_unbind(void);
+void peer_rereg(bool may_write);
 void peer_group(const uint8_t gid[16], bool join);
 const char *peer_state(void);
 void peer_counters(void);

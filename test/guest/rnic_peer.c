@@ -412,6 +412,16 @@ peer_unbind(void)
 }
 
 void
+peer_rereg(bool may_write)
+{
+	const unsigned int access = RDMAPMD_ACCESS_REMOTE_READ | (may_write ? ACCESS : 0);
+
+	must(rdmapmd_mr_rereg(read_only_mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access),
+	     "rereg");
+	peer_memory.read_only_rkey = read_only_mr->rkey;
+}
+
+void
 peer_group(const uint8_t gid[16], bool join)
 {
 	union rdmapmd_gid group;

@@ -419,6 +419,16 @@ peer_unbind(void)
 	bound();
 }
 
+void
+peer_rereg(bool may_write)
+{
+	const int access = IBV_ACCESS_REMOTE_READ | (may_write ? ACCESS : 0);
+
+	must(ibv_rereg_mr(read_only_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access) == 0,
+	     "rereg");
+	peer_memory.read_only_rkey = read_only_mr->rkey;
+}
+
 /* ---- Groups ---- */
 
 /* Linux' IP takes what the socket is a member for. */
