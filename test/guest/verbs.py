@@ -104,6 +104,7 @@ ended() {{
 by_tcp() {{ # PORT in hexadecimal digits: the server listens, or has ended already
 	grep -q ":$1 .* 0A " /proc/net/tcp /proc/net/tcp6 || ended
 }}
+endless= # not empty: the server does not end by itself
 both() {{ # NAME LISTENS SERVER CLIENT: each but the first a command. What the ends say, and how they end
 	timeout {LIMIT} $3 >/tmp/server 2>&1 &
 	server=$!
@@ -111,8 +112,8 @@ both() {{ # NAME LISTENS SERVER CLIENT: each but the first a command. What the e
 	timeout {LIMIT} $peer $4 >/tmp/client 2>&1
 	status=$?
 	echo "$1 client status $status"
-	# It may wait for a client that has gone.
-	[ $status = 0 ] || kill $server
+	# It may wait for a client that has gone, or for the next one.
+	[ $status = 0 ] && [ -z "$endless" ] || kill $server
 	wait $server
 	echo "$1 server status $?"
 	each $1 client </tmp/client
