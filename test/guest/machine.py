@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.environ["RDMAPMD_SOURCE"], "devtools", "guest
 
 # pylint: disable=wrong-import-position
 import vm  # noqa: E402
-from vm import DIED, KERNELS, TIMED_OUT, Guest, Unavailable, slot  # noqa: E402,F401
+from vm import DIED, KERNELS, TIMED_OUT, Guest, Unavailable, prepare, slot  # noqa: E402,F401
 from daemon.softrnicd import Softrnicd  # noqa: E402
 from size import FULL  # noqa: E402
 

@@ -6,8 +6,8 @@ import re
 from guest.linux import values
 from guest.verbs import ADDRESSES, APART, PAIR, TOGETHER, run_on, went_well
 
-# Datagrams of their default size are longer than the path's MTU, which ibv_ud_pingpong refuses. -c has them look at what they
-# receive; of ibv_xsrq_pingpong, which always does, it says how many clients there are.
+# Datagrams of their default size are longer than the path's MTU, which ibv_ud_pingpong refuses. -c has them look at what
+# they receive; of ibv_xsrq_pingpong, which always does, it says how many clients there are.
 ARGUMENTS = {"rc": "-c", "uc": "-c", "ud": "-c -s 1024", "srq": "-c", "xsrq": "-c 1"}
 QUEUE_PAIRS = {"srq": 16}
 PORT = 18515
@@ -17,7 +17,8 @@ def told(side, lines):
     """Of queue pairs, as a program prints them: numbers, first PSNs, GIDs."""
     connected = rf" +{side} address: +LID 0x0000, QPN 0x(\w+), PSN 0x(\w+)[,:] GID (\S+)"
     shared = rf" +{side}: LID 0000, QPN RECV (\w+) SEND (\w+), PSN (\w+), SRQN (\w+), GID (\S+)"
-    return [found.groups() for found in (re.fullmatch(connected, line) or re.fullmatch(shared, line) for line in lines) if found]
+    matches = (re.fullmatch(connected, line) or re.fullmatch(shared, line) for line in lines)
+    return [found.groups() for found in matches if found]
 
 
 def check(console, name, kind, iters):

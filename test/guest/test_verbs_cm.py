@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Connections that librdmacm makes over stock mlx5_ib, from one function to the other: its own programs, and what they leave."""
+"""Connections that librdmacm makes over stock mlx5_ib, between two functions: its own programs, and what they leave."""
 
 import pytest
 
@@ -29,7 +29,7 @@ by_cm() {{ # or has ended already
 joined() {{ # GROUP's address, as the kernel prints it
 	grep -q 010101EF /proc/net/igmp || ended
 }}
-# Nothing says when the receiver has attached its queue pair to the group it has joined: it gets datagrams for as long as it waits.
+# Nothing says when the receiver's queue pair is in the group that it has joined: it gets datagrams for as long as it waits.
 export server
 cat >/bin/mckey_senders <<'END'
 #!/bin/sh
@@ -93,7 +93,8 @@ def faults(console, name):
         expected = "status 143" if side == "server" and name in ENDLESS else "status 0"
         if status != expected:
             wrong.append(f"the {side} ended with {status}")
-        missing = [text for text in told(name, side) if not any(line.removeprefix("/bin/").startswith(text) for line in said)]
+        lines = [line.removeprefix("/bin/") for line in said]
+        missing = [text for text in told(name, side) if not any(line.startswith(text) for line in lines)]
         if missing:
             wrong.append(f"the {side} has not said {missing}")
     return ["\n".join([f"{name}: {', '.join(wrong)}", *both])] if wrong else []

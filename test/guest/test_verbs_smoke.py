@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stock mlx5_ib and libmlx5 in one boot: devices that come up, pingpongs of three kinds between them, and everything that goes."""
+"""Stock mlx5_ib and libmlx5 in one boot: devices that come up, three pingpongs between them, and everything that goes."""
 
 from guest.machine import KERNELS
 from guest.pingpongs import run_pingpongs
