@@ -476,6 +476,26 @@ test_the_first_doorbell_of_a_cq_is_covered(void **state)
 	assert_int_equal(completion_events(f), 0);
 }
 
+/* Linux writes the sequence number before the first one into a new record; the CQ may have nobody who waits for events. */
+static void
+test_a_record_that_is_not_armed_yet(void **state)
+{
+	struct dp_side *f = *state;
+
+	post(f, 10, 100);
+	__atomic_store_n(&f->rx_cq.dbrec->arm.raw, RNIC_SWAP32(2u << 28), __ATOMIC_RELEASE);
+	send_one(f, 64);
+	assert_int_equal(completion_events(f), 0);
+	/* Nor is it by another one's doorbell. */
+	dp_cq_arm(&f->tx_cq, 0, false);
+	send_one(f, 64);
+	assert_int_equal(completion_events(f), 0);
+	/* But by its own, or its record. */
+	__atomic_store_n(&f->rx_cq.dbrec->arm.raw, 0, __ATOMIC_RELEASE);
+	send_one(f, 64);
+	assert_int_equal(completion_events(f), 1);
+}
+
 static void
 test_arming_solicited(void **state)
 {
@@ -530,6 +550,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_collapsed, setup_collapsed, dp_side_teardown),
 		cmocka_unit_test_setup_teardown(test_arming, setup, dp_side_teardown),
 		cmocka_unit_test_setup_teardown(test_the_first_doorbell_of_a_cq_is_covered, setup,
+						dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_a_record_that_is_not_armed_yet, setup,
 						dp_side_teardown),
 		cmocka_unit_test_setup_teardown(test_arming_solicited, setup, dp_side_teardown),
 		cmocka_unit_test_setup_teardown(test_busy, setup, dp_side_teardown),

@@ -23,7 +23,9 @@
 #define CQ_LOG_SIZE_MAX	      22
 #define CQ_NEVER_FIRED	      UINT64_MAX
 #define CQ_ARM_SEQUENCE_SHIFT 28
-#define CQ_BURST_MAX	      64 /* with what is held back before it, no more than `latched` counts */
+/* What newer Linux leaves in a record behind CREATE_CQ: the sequence number before the first one. It arms nothing. */
+#define CQ_ARM_NOT_YET (2u << CQ_ARM_SEQUENCE_SHIFT)
+#define CQ_BURST_MAX   64 /* with what is held back before it, no more than `latched` counts */
 
 _Static_assert(SOFTRNIC_CQ_BATCH + CQ_BURST_MAX <= UINT8_MAX, "entries that are held back");
 
@@ -202,7 +204,8 @@ cq_arm(struct softrnic *dev, struct softrnic_cq *cq, uint32_t arm)
 static bool
 cq_may_be_armed(const struct softrnic *dev, const struct softrnic_cq *cq)
 {
-	return cq->fired == CQ_NEVER_FIRED && softrnic_uar_arms(dev, cq->uar) != cq->arms;
+	return cq->fired == CQ_NEVER_FIRED && cq->arm >> CQ_ARM_SEQUENCE_SHIFT == 0 &&
+	       softrnic_uar_arms(dev, cq->uar) != cq->arms;
 }
 
 static void
@@ -214,7 +217,10 @@ cq_read_arm(struct softrnic *dev, struct softrnic_cq *cq)
 	if (cq->producer - cq->solicited > 1u << 30)
 		cq->solicited = cq->producer - (1u << 30);
 	if (softrnic_dbrec_read(dev, &cq->dbrec, 1, &arm) && arm != cq->arm) {
-		cq_arm(dev, cq, arm);
+		if (cq->fired == CQ_NEVER_FIRED && arm == CQ_ARM_NOT_YET)
+			cq->arm = arm;
+		else
+			cq_arm(dev, cq, arm);
 		return;
 	}
 	cq->armed |= cq_may_be_armed(dev, cq);
