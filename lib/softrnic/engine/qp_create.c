@@ -43,7 +43,7 @@ qp_type(const struct rnic_qpc *qpc)
 	return type;
 }
 
-/* The same of the receive side. */
+/* What the context asks of the receive side and we do not offer; NULL: all is well. */
 static const char *
 qp_receive_fault(const struct rnic_qpc *qpc)
 {

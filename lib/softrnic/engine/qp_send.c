@@ -214,7 +214,6 @@ qp_wqe_xrc(const uint8_t *wqe, uint32_t length, uint8_t *data, struct roce_reque
 	*data = at + 1;
 	if (at == 0 || length < *data * RNIC_WQE_DS_BYTES)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
-	qp_wqe_head(ctrl, req);
 	req->srqn = rnic_be32_to_cpu(xrc->srqn) & RNIC_WQE_XRC_SRQN_MASK;
 	return qp_wqe_message(wqe, length, (const struct rnic_wqe_raddr *)(xrc + 1), at > 1, at > 2,
 			      *data, req);
@@ -229,17 +228,15 @@ qp_wqe_other(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length, 
 
 	if (length == 0 || rnic_be32_to_cpu(ctrl->qpn_ds) >> 8 != qp->object.number)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
-	if (req->opcode == RNIC_WQE_NOP) {
-		qp_wqe_head(ctrl, req);
+	qp_wqe_head(ctrl, req);
+	if (req->opcode == RNIC_WQE_NOP)
 		return 0;
-	}
 	if (qp->type == SOFTRNIC_QP_XRC)
 		return qp_wqe_xrc(wqe, length, data, req);
 	if (req->opcode != RNIC_WQE_UMR ||
 	    (qp->type != SOFTRNIC_QP_RC && qp->type != SOFTRNIC_QP_REG_UMR) ||
 	    !softrnic_qp_umr_is_sound(qp, wqe, length))
 		return RNIC_SYND_LOCAL_QP_OPERATION;
-	req->fence = ctrl->fm_ce_se >> FENCE_SHIFT > 1;
 	return ROCE_EXECUTE;
 }
 

@@ -57,7 +57,6 @@ softrnic_umr_is_sound(const struct softrnic_umr *umr, uint32_t bytes)
 {
 	const uint64_t mask = rnic_be64_to_cpu(umr->control->mkey_mask);
 	const uint32_t head = sizeof(*umr->control) + sizeof(*umr->context);
-
 	const uint64_t known = RANGE | STATE | (umr->of_all_pds ? RNIC_UMR_MASK_PD : 0);
 
 	if (bytes < head || (umr->control->flags & ~FLAGS) != 0 || (mask & ~known) != 0)
