@@ -37,18 +37,21 @@ TOOLS = ("/bin/ip", "/usr/bin/rdma")
 DRIVER = {"/etc/libibverbs.d/rxe.driver": b"driver rxe\n"}
 MODULES = ("crc32_generic", "rdma_rxe", "ib_uverbs")
 
+# Shell of a guest: $eth has its carrier, then its addresses.
+LINK_UP = f"""/bin/ip link set $eth up
+for i in $(seq 600); do
+	[ "$(cat /sys/class/net/$eth/carrier)" != 1 ] || break
+	sleep 0.1
+done
+/bin/ip address add {THEIRS[4]}/24 dev $eth
+/bin/ip address add {THEIRS[6]}/64 dev $eth nodad"""
+
 SCRIPT = """
 dmesg -n 1
 for path in /sys/bus/pci/devices/{slot}/net/* /sys/bus/pci/devices/{slot}/virtio*/net/*; do
 	[ ! -d $path ] || eth=${{path##*/}}
 done
-/bin/ip link set $eth up
-for i in $(seq 600); do
-	[ "$(cat /sys/class/net/$eth/carrier)" != 1 ] || break
-	sleep 0.1
-done
-/bin/ip address add {theirs[4]}/24 dev $eth
-/bin/ip address add {theirs[6]}/64 dev $eth nodad
+{link_up}
 rdma link add rxe0 type rxe netdev $eth || exit 1
 tell ready
 {serve}
@@ -227,7 +230,7 @@ def machine(sockets=(), modules=(), programs=(VERBS,), serve=PEER, **kwargs):
     one = guest("6.1", sockets, [*TOOLS, *programs], libraries=librxe(), modules=[*modules, *MODULES], files=DRIVER,
                 cpus=1, **kwargs)
     with one:
-        one.start(SCRIPT.format(slot=slot(0), theirs=THEIRS, serve=serve))
+        one.start(SCRIPT.format(slot=slot(0), link_up=LINK_UP, serve=serve))
         one.expect("ready", BOOT)
         yield Verbs(one)
 

@@ -11,7 +11,7 @@ import pytest
 
 from guest import rxe_cases
 from guest.machine import BOOT, devices, guest, slot
-from guest.rxe import MACS, OURS, THEIRS, VERBS, Rig, Rnic, Verbs, addresses
+from guest.rxe import LINK_UP, MACS, OURS, VERBS, Rig, Rnic, Verbs, addresses
 
 WAYS = {"mlx5-asks": ("verbs", "rnic"), "ours-asks": ("rnic", "verbs")}
 DRIVER = {"/etc/libibverbs.d/mlx5.driver": b"driver mlx5\n"}
@@ -26,13 +26,7 @@ for i in $(seq 600); do
 	sleep 0.1
 done
 eth=$(ls $device/net)
-/bin/ip link set $eth up
-for i in $(seq 600); do
-	[ "$(cat /sys/class/net/$eth/carrier)" != 1 ] || break
-	sleep 0.1
-done
-/bin/ip address add {THEIRS[4]}/24 dev $eth
-/bin/ip address add {THEIRS[6]}/64 dev $eth nodad
+{LINK_UP}
 # Counters as they are, not as they were 10 ms ago.
 echo 0 >/sys/class/infiniband/$(ls $device/infiniband)/ports/1/hw_counters/lifespan
 tell ready
