@@ -125,7 +125,7 @@ rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gi
 		return;
 	attr = (struct rdmapmd_qp_attr){
 		.qp_state = RDMAPMD_QPS_RTS,
-		.timeout = OR(conf->timeout, rdma_timeout()),
+		.timeout = or_none(conf->timeout, rdma_timeout()),
 		.retry_cnt = or_none(conf->retry_cnt, 7),
 		.rnr_retry = or_none(conf->rnr_retry, 7),
 		.sq_psn = first_psn(qp->qp_num, conf),

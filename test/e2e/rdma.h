@@ -41,7 +41,7 @@ struct rdma_conf {
 	uint32_t sgid_index;	     /* 0: the link-local one */
 	uint32_t access;	     /* of peers, through the queue pair; all that the device can */
 	enum rdmapmd_mtu mtu;	     /* 1024 */
-	uint8_t timeout;	     /* rdma_timeout() */
+	uint8_t timeout;	     /* rdma_timeout(); RDMA_NONE: for ever */
 	uint8_t retry_cnt;	     /* 7; RDMA_NONE: 0 */
 	uint8_t rnr_retry;	     /* 7; RDMA_NONE: 0 */
 	uint8_t min_rnr_timer;	     /* 1; RDMA_NONE: 0 */

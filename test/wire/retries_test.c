@@ -199,7 +199,7 @@ test_retry_cnt(void **unused)
 	}
 }
 
-/* rnr_retry n: 1 + n transmissions of what finds no receive. */
+/* rnr_retry n: 1 + n transmissions of what finds no receive. A peer without a CPU must not add those of a timeout. */
 static void
 test_rnr_retry(void **unused)
 {
@@ -208,7 +208,8 @@ test_rnr_retry(void **unused)
 
 	(void)unused;
 	for (retries = 0; retries < 7; retries++) {
-		const struct rdma_conf conf = { .rnr_retry = retries != 0 ? (uint8_t)retries
+		const struct rdma_conf conf = { .timeout = RDMA_NONE,
+						.rnr_retry = retries != 0 ? (uint8_t)retries
 									  : RDMA_NONE };
 		const struct rdma_answer there = begin(&conf, &usual);
 
@@ -222,7 +223,7 @@ test_rnr_retry(void **unused)
 static void
 test_rnr_codes(void **unused)
 {
-	const struct rdma_conf conf = { .rnr_retry = 1 };
+	const struct rdma_conf conf = { .timeout = RDMA_NONE, .rnr_retry = 1 };
 	uint32_t naks[RNR_CODES], code, other;
 
 	(void)unused;
