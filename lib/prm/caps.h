@@ -287,6 +287,13 @@
 	F(RNIC_GENERAL_CAP_UCTX_CAP, 0xd4, 31, 0)
 RNIC_LAYOUT(general_cap, GENERAL_CAP, 0x100)
 
+/* umr_fence: what has to stand between a WQE that changes a key and what uses that. */
+enum rnic_umr_fence {
+	RNIC_UMR_FENCE_STRONG = 0, /* a fence behind all that is before */
+	RNIC_UMR_FENCE_SMALL = 1,
+	RNIC_UMR_FENCE_NONE = 2,
+};
+
 /* sq_ts_format, rq_ts_format, and qp_ts_format of RoCE: which of enum rnic_ts_format a queue may ask for. */
 enum rnic_ts_cap {
 	RNIC_TS_CAP_FREE_RUNNING = 0, /* and no other: the field is reserved */

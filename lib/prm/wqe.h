@@ -132,33 +132,37 @@ struct rnic_wqe_umr {
 	struct rnic_be16 translations_octwords;
 	struct rnic_be16 translations_offset;
 	struct rnic_be64 mkey_mask; /* RNIC_UMR_MASK_...: what of the context is taken */
-	uint8_t rsvd_10[32];
+	struct rnic_be32 translations_offset_47_16;
+	uint8_t rsvd_14[28];
 };
 RNIC_SIZE(rnic_wqe_umr, 48);
 RNIC_AT(rnic_wqe_umr, translations_octwords, 0x04);
+RNIC_AT(rnic_wqe_umr, translations_offset, 0x06);
 RNIC_AT(rnic_wqe_umr, mkey_mask, 0x08);
+RNIC_AT(rnic_wqe_umr, translations_offset_47_16, 0x10);
 
 enum rnic_wqe_umr_flags {
 	RNIC_WQE_UMR_CHECK_QPN = 0x08, /* fails unless the key is bound to this queue pair */
-	RNIC_WQE_UMR_TRANSLATION_OFFSET = 0x10,
-	RNIC_WQE_UMR_CHECK_FREE = 0x20,	    /* fails unless the key is free */
-	RNIC_WQE_UMR_CHECK_NOT_FREE = 0x40, /* fails if it is */
+	RNIC_WQE_UMR_TRANSLATION_OFFSET = 0x10, /* the translations replace a part of the list */
+	RNIC_WQE_UMR_CHECK_FREE = 0x20,		/* fails unless the key is free */
+	RNIC_WQE_UMR_CHECK_NOT_FREE = 0x40,	/* fails if it is */
 	RNIC_WQE_UMR_INLINE = 0x80,
 };
 
-#define RNIC_UMR_MASK_LEN	 (UINT64_C(1) << 0)
-#define RNIC_UMR_MASK_PAGE_SIZE	 (UINT64_C(1) << 1)
-#define RNIC_UMR_MASK_START_ADDR (UINT64_C(1) << 6)
-#define RNIC_UMR_MASK_PD	 (UINT64_C(1) << 7)
-#define RNIC_UMR_MASK_EN_RINVAL	 (UINT64_C(1) << 8)
-#define RNIC_UMR_MASK_MKEY	 (UINT64_C(1) << 13)
-#define RNIC_UMR_MASK_QPN	 (UINT64_C(1) << 14)
-#define RNIC_UMR_MASK_LR	 (UINT64_C(1) << 17)
-#define RNIC_UMR_MASK_LW	 (UINT64_C(1) << 18)
-#define RNIC_UMR_MASK_RR	 (UINT64_C(1) << 19)
-#define RNIC_UMR_MASK_RW	 (UINT64_C(1) << 20)
-#define RNIC_UMR_MASK_A		 (UINT64_C(1) << 21)
-#define RNIC_UMR_MASK_FREE	 (UINT64_C(1) << 29)
+#define RNIC_UMR_MASK_LEN	  (UINT64_C(1) << 0)
+#define RNIC_UMR_MASK_PAGE_SIZE	  (UINT64_C(1) << 1)
+#define RNIC_UMR_MASK_START_ADDR  (UINT64_C(1) << 6)
+#define RNIC_UMR_MASK_PD	  (UINT64_C(1) << 7)
+#define RNIC_UMR_MASK_EN_RINVAL	  (UINT64_C(1) << 8)
+#define RNIC_UMR_MASK_MKEY	  (UINT64_C(1) << 13)
+#define RNIC_UMR_MASK_QPN	  (UINT64_C(1) << 14)
+#define RNIC_UMR_MASK_LR	  (UINT64_C(1) << 17)
+#define RNIC_UMR_MASK_LW	  (UINT64_C(1) << 18)
+#define RNIC_UMR_MASK_RR	  (UINT64_C(1) << 19)
+#define RNIC_UMR_MASK_RW	  (UINT64_C(1) << 20)
+#define RNIC_UMR_MASK_A		  (UINT64_C(1) << 21)
+#define RNIC_UMR_MASK_SMALL_FENCE (UINT64_C(1) << 23)
+#define RNIC_UMR_MASK_FREE	  (UINT64_C(1) << 29)
 
 /* Of XRC: whose receive WQEs and keys a request means at the peer; follows the control segment. */
 struct rnic_wqe_xrc {

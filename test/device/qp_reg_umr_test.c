@@ -117,6 +117,49 @@ test_a_key_gets_another_domain_and_other_rights(void **state)
 	refused(f->two, RNIC_WQE_RDMA_WRITE, key);
 }
 
+/* Linux' ibv_reg_mr(): the pages are elsewhere, by a key of a domain that neither the queue pair nor the key is of. */
+static void
+test_list_by_a_key_of_another_domain(void **state)
+{
+	struct fixture *f = *state;
+	struct dp *dp = &f->two->b.end->dp;
+	const struct drv_mkey memory = {
+		.mode = RNIC_MKEY_PA, .access = DRV_LR, .pd = f->pd, .length64 = true
+	};
+	const struct drv_mkey empty = { .mode = RNIC_MKEY_MTT,
+					.log_page_size = 12,
+					.pd = dp->pd,
+					.free = true,
+					.umr = true,
+					.room = 4 };
+	struct rnic_be64 *list = dp_alloc(dp, 64, 64);
+	struct rnic_wqe_data data = { .byte_count = rnic_cpu_to_be32(64) };
+	struct umr umr = { .flags = RNIC_WQE_UMR_TRANSLATION_OFFSET | RNIC_WQE_UMR_CHECK_FREE,
+			   .mask = MKEY_BYTES | RNIC_UMR_MASK_LEN | RNIC_UMR_MASK_START_ADDR |
+				   RNIC_UMR_MASK_PAGE_SIZE | RNIC_UMR_MASK_FREE,
+			   .entries = 4,
+			   .list = &data,
+			   .list_bytes = sizeof(data) };
+	uint32_t key;
+
+	assert_non_null(list);
+	assert_int_equal(drv_mkey_create(&dp->drv, &memory, &key), 0);
+	data.lkey = rnic_cpu_to_be32(key);
+	data.address = rnic_cpu_to_be64(dp_iova(dp, list));
+	for (unsigned int i = 0; i < 8; i++)
+		list[i] = rnic_cpu_to_be64(dp_iova(dp, f->two->in) + i * 4096ul);
+	assert_int_equal(drv_mkey_create(&dp->drv, &empty, &umr.key), 0);
+	rnic_mkc_set(&umr.mkc, RNIC_MKC_PD, dp->pd);
+	rnic_mkc_set(&umr.mkc, RNIC_MKC_LW, 1);
+	rnic_mkc_set(&umr.mkc, RNIC_MKC_RW, 1);
+	rnic_mkc_set(&umr.mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
+	rnic_mkc_set(&umr.mkc, RNIC_MKC_START_ADDR, (uintptr_t)f->two->in);
+	rnic_mkc_set(&umr.mkc, RNIC_MKC_LEN, 8 * 4096);
+	execute(f, &umr);
+	works(f->two, RNIC_WQE_RDMA_WRITE, umr.key);
+	assert_memory_equal(f->two->in + AT, f->two->out, 64);
+}
+
 /* A WQE that fails changes nothing, and its queue pair is in ERR. */
 static void
 test_a_domain_that_is_none(void **state)
@@ -202,6 +245,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_key_gets_another_domain_and_other_rights),
+		TEST(test_list_by_a_key_of_another_domain),
 		TEST(test_a_domain_that_is_none),
 		TEST(test_a_connection_changes_no_domain),
 		TEST(test_it_sends_nothing),

@@ -73,25 +73,32 @@ struct umr {
 	uint32_t key, entries, offset, units; /* units 0: as many as it takes */
 	struct rnic_mkc mkc;
 	struct rnic_klm klm;
+	const void *list; /* in place of klm, if not NULL */
+	uint32_t list_bytes;
 };
 
 static inline void
 put(struct qw_qp *qp, const struct umr *umr, uint8_t ce)
 {
-	const uint32_t units = umr->units != 0 ? umr->units : 8 + umr->entries;
+	const uint32_t list = umr->list != NULL ? umr->list_bytes / 16 : umr->entries;
+	const uint32_t units = umr->units != 0 ? umr->units : 8 + list;
 	struct rnic_wqe_ctrl *ctrl = dp_wqe(&qp->sq, RNIC_WQE_UMR, units, ce);
-	uint8_t bytes[192] = { 0 };
+	uint8_t bytes[RNIC_WQE_DS_MAX * 16] = { 0 };
 	struct rnic_wqe_umr *control = (struct rnic_wqe_umr *)bytes;
 
 	ctrl->immediate = rnic_cpu_to_be32(umr->key);
 	control->flags = umr->flags;
 	control->translations_octwords = rnic_cpu_to_be16((uint16_t)umr->entries);
 	control->translations_offset = rnic_cpu_to_be16((uint16_t)umr->offset);
+	control->translations_offset_47_16 = rnic_cpu_to_be32(umr->offset >> 16);
 	control->mkey_mask = rnic_cpu_to_be64(umr->mask);
 	memcpy(bytes + 48, &umr->mkc, sizeof(umr->mkc));
-	memcpy(bytes + 112, &umr->klm, sizeof(umr->klm));
+	if (umr->list != NULL)
+		memcpy(bytes + 112, umr->list, umr->list_bytes);
+	else
+		memcpy(bytes + 112, &umr->klm, sizeof(umr->klm));
 	for (uint32_t i = 1; i < units; i++)
-		memcpy(dp_wqe_at(&qp->sq, i), i <= 11 ? bytes + (i - 1) * 16ul : bytes + 176, 16);
+		memcpy(dp_wqe_at(&qp->sq, i), bytes + (i - 1) * 16ul, 16);
 }
 
 /* Type 2 is bound to qp, type 1 to none. */

@@ -307,6 +307,7 @@ qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf
 		.no_sq = conf->no_sq,
 		.no_rq = conf->no_rq,
 		.rlky = conf->rlky,
+		.fre = conf->fre,
 		.rmpn = conf->srq != NULL ? conf->srq->rmpn : 0,
 		.xrcd = conf->xrcd,
 		.dbrec = conf->bare ? 0 : dp_iova(&end->dp, dbrec),

@@ -68,7 +68,7 @@ struct qw_qp_conf {
 	struct dp_cq *send_cq, *recv_cq;
 	struct qw_srq *srq;
 	uint8_t log_sq, log_rq, log_stride; /* WQEBBs, WQEs, bytes of a receive WQE */
-	bool no_sq, no_rq, rlky, block_lb_mc;
+	bool no_sq, no_rq, rlky, fre, block_lb_mc;
 	uint32_t counter; /* set */
 	uint32_t uar;	  /* index into dp.uars: 1 or 2 */
 	uint32_t pd;	  /* 0: the end's */

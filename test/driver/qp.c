@@ -31,6 +31,7 @@ drv_qp_fill(void *in, const struct drv_qp *qp)
 	rnic_qpc_set(qpc, RNIC_QPC_PD, qp->pd);
 	rnic_qpc_set(qpc, RNIC_QPC_TS_FORMAT, qp->ts_format);
 	rnic_qpc_set(qpc, RNIC_QPC_RLKY, qp->rlky);
+	rnic_qpc_set(qpc, RNIC_QPC_FRE, qp->fre);
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->counter);
 	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, qp->uar);
 	rnic_qpc_set(qpc, RNIC_QPC_USER_INDEX, qp->user_index);

@@ -12,7 +12,7 @@ struct drv_qp {
 	uint32_t pd, uar, send_cqn, receive_cqn, counter, user_index;
 	enum rnic_ts_format ts_format;
 	uint32_t log_sq, log_rq, log_stride; /* WQEBBs; WQEs, and bytes of one */
-	bool no_sq, no_rq, rlky, block_lb_mc;
+	bool no_sq, no_rq, rlky, fre, block_lb_mc;
 	uint32_t rmpn; /* not 0: its receive WQEs are the RMP's, and there is no ring of its own */
 	uint32_t xrcd; /* of an XRC target */
 	uint64_t dbrec;

@@ -4,7 +4,7 @@
  * Fuzz target: memory windows, and all that changes keys in the order of a queue. Two connected pairs of queue pairs on one device;
  * what becomes of each WQE and of each packet that names a key is compared with a model of the keys (roce_umr_model.c).
  *
- *   byte 0    bit 0: packets go as bytes; 1: the wire has faults; 2: the second pair is of UC
+ *   byte 0    bit 0: packets go as bytes; 1: the wire has faults; 2: the second pair is of UC; 3: it is a kernel's
  *   then operations, each: u8 enum umr_op, its operands. A queue pair is a u8: bit 0 which end, bit 1 which pair. A key is a u8:
  *   bits 0..4 which; 5 and 6: its name as a driver knows it, as the device has it, another byte, the byte before
  */
@@ -14,6 +14,7 @@
 #include "fuzz_device.h"
 #include "roce_umr.h"
 #include "softrnic/base/poller.h"
+#include "softrnic/memory/tpt.h"
 
 #define QPS	   4
 #define LOG_SQ	   6
@@ -36,8 +37,9 @@ struct world {
 	uint16_t done[QPS]; /* WQEBBs that cannot be under way any more */
 	struct qw_attr attr;
 	uint32_t other_pd;
-	uint8_t *source, *sink;
+	uint8_t *source, *sink, *list;
 	uint32_t names[KEYS]; /* as the driver knows them */
+	bool has_kernel;
 	/* Ever: UMRs and invalidations that were told of as done. */
 	uint32_t executed, invalidated;
 };
@@ -95,6 +97,13 @@ key_begin(const struct world *w, enum umr_which which)
 	};
 }
 
+/* As it stands in a list. */
+static uint64_t
+page_of(const struct world *w, const uint8_t *at)
+{
+	return dp_iova(&w->end->dp, at) | RNIC_MTT_READ | RNIC_MTT_WRITE;
+}
+
 static void
 key_memory(const struct world *w, enum umr_which which, struct umr_key *key)
 {
@@ -103,20 +112,23 @@ key_memory(const struct world *w, enum umr_which which, struct umr_key *key)
 		      : which == KEY_SINK ? w->sink
 					  : wards[which == KEY_OTHER].at;
 
+	key->log_page_size = 12;
 	if (which == KEY_CHUNKS || which == KEY_PAGES) {
 		key->start = CHUNKS_START;
 		key->length = CHUNKS_BYTES;
-		key->pages[0] = wards[1].at + UMR_PAGE;
-		key->pages[1] = wards[0].at;
-		key->pages[2] = wards[0].at + UMR_PAGE;
-		key->pages[3] = wards[1].at;
-		key->page_read_only[1] = true;
-		return;
+		key->pages[0] = page_of(w, wards[1].at + UMR_PAGE);
+		key->pages[1] = page_of(w, wards[0].at) & ~(uint64_t)RNIC_MTT_WRITE;
+		key->pages[2] = page_of(w, wards[0].at + UMR_PAGE);
+		key->pages[3] = page_of(w, wards[1].at);
+		key->count = 4;
+	} else {
+		key->start = (uintptr_t)at;
+		key->length = which == KEY_SOURCE || which == KEY_SINK ? LOCAL : UMR_WARD;
+		key->count = 2;
+		for (uint32_t i = 0; i * UMR_PAGE < key->length; i++)
+			key->pages[i] = page_of(w, at + (size_t)i * UMR_PAGE);
 	}
-	key->start = (uintptr_t)at;
-	key->length = which == KEY_SOURCE || which == KEY_SINK ? LOCAL : UMR_WARD;
-	key->pages[0] = at;
-	key->pages[1] = at + UMR_PAGE;
+	key->room = key->count / 2;
 }
 
 static void
@@ -136,6 +148,7 @@ key_list(const struct world *w, enum umr_which which, struct umr_key *key)
 		key->start = UMR_PAGE + 8;
 		key->length = 2 * UMR_PAGE - 16;
 	}
+	key->log_page_size = key->mode == RNIC_MKEY_KSM ? 12 : 0;
 	key->count = key->length > 0 ? 2 : 0;
 	if (key->count > 0)
 		key->room = key->count;
@@ -147,10 +160,12 @@ key_make(struct world *w, enum umr_which which)
 	struct umr_key *key = &umr_model.keys[which];
 	struct dp *dp = &w->end->dp;
 	struct rnic_klm klms[2];
-	uint64_t mtts[UMR_PAGES];
 	struct drv_mkey told;
 
 	*key = key_begin(w, which);
+	/* Zeros, which stand for that many. */
+	for (unsigned int i = 0; i < UMR_ENTRIES; i++)
+		key->entries[i].bytes = UINT64_C(1) << 31;
 	if (key->mode == RNIC_MKEY_MTT)
 		key_memory(w, which, key);
 	else
@@ -158,7 +173,7 @@ key_make(struct world *w, enum umr_which which)
 	told = (struct drv_mkey){
 		.mode = key->mode,
 		.access = key->access,
-		.log_page_size = key->mode == RNIC_MKEY_KLM ? 0 : 12,
+		.log_page_size = key->log_page_size,
 		.pd = key->pd,
 		.start = key->start,
 		.length = key->length,
@@ -170,14 +185,12 @@ key_make(struct world *w, enum umr_which which)
 		.rinval = key->rinval,
 		.room = key->room,
 	};
-	for (unsigned int i = 0; i < UMR_PAGES && key->pages[i] != NULL; i++, told.count++)
-		mtts[i] = dp_iova(dp, key->pages[i]) | RNIC_MTT_READ |
-			  (key->page_read_only[i] ? 0 : RNIC_MTT_WRITE);
-	for (unsigned int i = 0; i < key->count; i++, told.count++)
+	for (unsigned int i = 0; i < key->count && key->mode != RNIC_MKEY_MTT; i++)
 		klms[i] = drv_klm((uint32_t)key->entries[i].bytes, key->entries[i].key,
 				  key->entries[i].va);
+	told.count = key->count;
 	if (key->mode == RNIC_MKEY_MTT)
-		told.mtts = mtts;
+		told.mtts = key->pages;
 	else if (key->count > 0)
 		told.klms = klms;
 	must(drv_mkey_create(&dp->drv, &told, &w->names[which]) == 0);
@@ -213,6 +226,12 @@ pair_connect(struct world *w, unsigned int pair)
 }
 
 static void
+memory_name(const struct world *w, unsigned int index, uint8_t *at, uint32_t bytes)
+{
+	umr_model.memories[index] = (struct umr_memory){ dp_iova(&w->end->dp, at), at, bytes };
+}
+
+static void
 memory_open(struct world *w)
 {
 	struct dp *dp = &w->end->dp;
@@ -226,7 +245,13 @@ memory_open(struct world *w)
 	}
 	w->source = dp_alloc(dp, LOCAL, UMR_PAGE);
 	w->sink = dp_alloc(dp, LOCAL, UMR_PAGE);
-	must(w->source != NULL && w->sink != NULL);
+	w->list = dp_alloc(dp, LOCAL, UMR_PAGE);
+	must(w->source != NULL && w->sink != NULL && w->list != NULL);
+	for (unsigned int i = 0; i < UMR_WARDS; i++)
+		memory_name(w, i, umr_model.wards[i].at, UMR_WARD);
+	memory_name(w, UMR_WARDS, w->source, LOCAL);
+	memory_name(w, UMR_WARDS + 1, w->sink, LOCAL);
+	memory_name(w, UMR_WARDS + 2, w->list, LOCAL);
 	qw_fill(w->source, LOCAL, 7);
 	/* Keys of all memory would be found. */
 	must(dp_destroy(dp, RNIC_CMD_DESTROY_MKEY, w->end->key >> 8) == 0);
@@ -256,6 +281,7 @@ world_open(struct world *w, uint8_t flags)
 				 .uar = 1 };
 
 	memset(w, 0, sizeof(*w));
+	w->has_kernel = (flags & 0x08) != 0;
 	if ((flags & 0x02) != 0)
 		conf.drop_ppm = conf.dup_ppm = conf.reorder_ppm = 100000;
 	qw_open(&w->qw, &conf);
@@ -269,6 +295,7 @@ world_open(struct world *w, uint8_t flags)
 	w->attr.min_rnr_timer = 1;
 	for (unsigned int i = 0; i < QPS; i++) {
 		qp.st = i >= 2 && (flags & 0x04) != 0 ? RNIC_QP_ST_UC : RNIC_QP_ST_RC;
+		qp.fre = qp.rlky = i >= 2 && (flags & 0x08) != 0;
 		must(qw_qp_create(w->end, &w->qps[i], &qp) == 0);
 	}
 	pair_connect(w, 0);
@@ -342,9 +369,10 @@ qp_of(struct world *w, uint8_t byte)
 struct umr {
 	uint8_t flags;
 	uint64_t mask;
-	uint32_t name, count;
+	uint32_t name, count, at;
 	struct rnic_mkc context;
 	struct rnic_klm entries[UMR_ENTRIES];
+	const struct rnic_wqe_data *elsewhere; /* NULL: the entries are in the WQE */
 };
 
 static void
@@ -353,18 +381,20 @@ umr_put(struct qw_qp *qp, const struct umr *umr)
 	const struct rnic_wqe_umr control = {
 		.flags = umr->flags,
 		.translations_octwords = rnic_cpu_to_be16((uint16_t)umr->count),
+		.translations_offset = rnic_cpu_to_be16((uint16_t)umr->at),
 		.mkey_mask = rnic_cpu_to_be64(umr->mask),
 	};
-	struct rnic_wqe_ctrl *ctrl =
-		dp_wqe(&qp->sq, RNIC_WQE_UMR, 8 + umr->count, RNIC_WQE_CE_ALWAYS);
+	const void *list = umr->elsewhere != NULL ? (const void *)umr->elsewhere : umr->entries;
+	const uint32_t units = umr->elsewhere != NULL ? 1 : umr->count;
+	struct rnic_wqe_ctrl *ctrl = dp_wqe(&qp->sq, RNIC_WQE_UMR, 8 + units, RNIC_WQE_CE_ALWAYS);
 
 	ctrl->immediate = rnic_cpu_to_be32(umr->name);
 	for (uint32_t i = 0; i < 3; i++)
 		memcpy(dp_wqe_at(&qp->sq, 1 + i), (const uint8_t *)&control + i * 16ul, 16);
 	for (uint32_t i = 0; i < 4; i++)
 		memcpy(dp_wqe_at(&qp->sq, 4 + i), (const uint8_t *)&umr->context + i * 16ul, 16);
-	for (uint32_t i = 0; i < umr->count; i++)
-		memcpy(dp_wqe_at(&qp->sq, 8 + i), &umr->entries[i], 16);
+	for (uint32_t i = 0; i < units; i++)
+		memcpy(dp_wqe_at(&qp->sq, 8 + i), (const uint8_t *)list + i * 16ul, 16);
 }
 
 static void
@@ -461,6 +491,59 @@ change(struct world *w, struct fuzz_input *input)
 	umr_put(qp, &umr);
 }
 
+/* A page of the wards, or, beside them, none. */
+static uint64_t
+any_page(const struct world *w, uint8_t which)
+{
+	const struct umr_ward *ward = &umr_model.wards[which & 1];
+
+	if ((which & 0x80) != 0)
+		return UINT64_C(0x123450000) + which;
+	return page_of(w, ward->at + (which >> 1 & 1) * UMR_PAGE) ^ (which >> 2 & 3);
+}
+
+/* A kernel's: range, pages and rights, all at once or in parts. */
+static void
+enroll(struct world *w, struct fuzz_input *input)
+{
+	const uint8_t to = fuzz_u8(input), key = fuzz_u8(input), flags = fuzz_u8(input);
+	const uint8_t what = fuzz_u8(input);
+	struct qw_qp *qp = qp_of(w, to);
+	struct umr umr = { .name = name_of(w, key), .flags = flags };
+	struct rnic_be64 *pages = (struct rnic_be64 *)umr.entries;
+	struct rnic_wqe_data data;
+	unsigned int count;
+
+	/* Only they have the lists of pages that the model can follow. */
+	if (key_confs[which_of(key)].mode == RNIC_MKEY_MTT && (what & 8) == 0)
+		umr.mask = RNIC_UMR_MASK_LEN | RNIC_UMR_MASK_START_ADDR | RNIC_UMR_MASK_PAGE_SIZE |
+			   RNIC_UMR_MASK_FREE | RNIC_UMR_MASK_MKEY | RNIC_UMR_MASK_LR |
+			   RNIC_UMR_MASK_SMALL_FENCE | MASK_RIGHTS;
+	context_rights(&umr.context, ALL);
+	rnic_mkc_set(&umr.context, RNIC_MKC_FREE, what >> 4 & 1);
+	rnic_mkc_set(&umr.context, RNIC_MKC_MKEY_7_0, umr.name & 0xff);
+	rnic_mkc_set(&umr.context, RNIC_MKC_LOG_PAGE_SIZE, 12 + (what >> 2 & 1));
+	rnic_mkc_set(&umr.context, RNIC_MKC_START_ADDR, CHUNKS_START + fuzz_u16(input));
+	rnic_mkc_set(&umr.context, RNIC_MKC_LEN, fuzz_u16(input));
+	umr.at = fuzz_u8(input) % 8;
+	count = fuzz_u8(input) % 12;
+	umr.count = (count + 1) / 2;
+	for (unsigned int i = 0; i < count; i++)
+		pages[i] = rnic_cpu_to_be64(any_page(w, fuzz_u8(input)));
+	if ((flags & RNIC_WQE_UMR_INLINE) == 0 && count > 0) {
+		memcpy(w->list, pages, umr.count * 16ul);
+		data = (struct rnic_wqe_data){
+			.byte_count = rnic_cpu_to_be32(umr.count * 16),
+			.lkey = rnic_cpu_to_be32((what & 2) != 0 ? name_of(w, what)
+								 : SOFTRNIC_RESERVED_LKEY),
+			.address = rnic_cpu_to_be64((what & 1) != 0 ? dp_iova(&w->end->dp, w->list)
+								    : 0x1234),
+		};
+		umr.elsewhere = &data;
+	}
+	umr_put(qp, &umr);
+}
+
 static void
 send_inval(struct world *w, struct fuzz_input *input)
 {
@@ -514,7 +597,8 @@ send(struct world *w, struct fuzz_input *input)
 static void
 other_bits(struct world *w, struct fuzz_input *input)
 {
-	const struct qw_qp *qp = &w->qps[fuzz_u8(input) % QPS];
+	/* A user's: a kernel may name any memory, and would write where rings are. */
+	const struct qw_qp *qp = &w->qps[fuzz_u8(input) % (w->has_kernel ? QPS / 2 : QPS)];
 	const uint16_t offset = fuzz_u16(input) % 1024;
 	const uint8_t bits = fuzz_u8(input);
 
@@ -583,6 +667,7 @@ operation(struct world *w, struct fuzz_input *input)
 	case OP_BIND: bind(w, input); break;
 	case OP_INVALIDATE: unbind(w, input); break;
 	case OP_UMR: change(w, input); break;
+	case OP_REGISTER: enroll(w, input); break;
 	case OP_SEND_INVAL: send_inval(w, input); break;
 	case OP_REMOTE: remote(w, input); break;
 	case OP_SEND: send(w, input); break;

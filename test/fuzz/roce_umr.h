@@ -15,12 +15,13 @@
 
 struct softrnic;
 
-#define UMR_PAGE    4096u
-#define UMR_PAGES   4  /* of a key */
-#define UMR_ENTRIES 55 /* of a list: as many as the longest WQE has */
-#define UMR_KEYS    17
-#define UMR_WARDS   2 /* memory that is written by keys alone */
-#define UMR_WARD    (2 * UMR_PAGE)
+#define UMR_PAGE     4096u
+#define UMR_PAGES    8	/* of a key: a whole line of its list */
+#define UMR_ENTRIES  55 /* of a list: as many as the longest WQE has */
+#define UMR_KEYS     17
+#define UMR_WARDS    2 /* memory that is written by keys alone */
+#define UMR_WARD     (2 * UMR_PAGE)
+#define UMR_MEMORIES (UMR_WARDS + 3)
 
 struct umr_entry {
 	uint32_t key;
@@ -33,10 +34,19 @@ struct umr_key {
 	enum rnic_mkey_access_mode mode;
 	uint32_t index, pd, qpn;
 	uint64_t start, length;
-	uint32_t room, count;
+	uint8_t log_page_size;
+	uint32_t room; /* octwords */
+	/* Of a list of keys the first, of a list of pages the second: address and rights, as they stand in the list. */
+	uint32_t count;
 	struct umr_entry entries[UMR_ENTRIES];
-	uint8_t *pages[UMR_PAGES];
-	bool page_read_only[UMR_PAGES];
+	uint64_t pages[UMR_PAGES];
+};
+
+/* Memory that lists of pages, and what says where lists are, may lead to. */
+struct umr_memory {
+	uint64_t iova;
+	uint8_t *at;
+	uint32_t bytes;
 };
 
 struct umr_model {
@@ -46,6 +56,7 @@ struct umr_model {
 		bool gone;		 /* it is not mapped */
 		uint8_t bytes[UMR_WARD]; /* what must be there */
 	} wards[UMR_WARDS];
+	struct umr_memory memories[UMR_MEMORIES]; /* the wards first */
 	/* Ever: WQEs that were executed, keys that peers invalidated. */
 	uint32_t executed, invalidated;
 };
@@ -65,6 +76,11 @@ enum umr_op {
 	OP_KEY,	    /* u8 key: it goes, or comes back */
 	OP_UNMAP,   /* u8 ward: it goes, or comes back */
 	OP_CONNECT, /* u8 pair */
+	/*
+	 * u8 qp, key, flags, what, u16 start, length, u8 part, pages, each: u8; what: 0: the list is there, if it is elsewhere; 1:
+	 * by a key, else by the reserved one; 2: pages of twice the size; 3: nothing but the list; 4: it stays free
+	 */
+	OP_REGISTER,
 	OP_LAST,
 };
 

@@ -5,6 +5,7 @@
 #include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
 #include "softrnic/memory/tpt.h"
+#include "softrnic/memory/umr.h"
 #include "softrnic/memory/window.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/qp_remote.h"
@@ -17,12 +18,14 @@ struct umr_model umr_model;
 /* ---- Changes ---- */
 
 /* The WQE behind its control segment, by the manual's bytes. */
-#define AT_FLAGS   0
-#define AT_ENTRIES 4
-#define AT_OFFSET  6
-#define AT_MASK	   8
-#define AT_CONTEXT 48
-#define AT_LIST	   112
+#define AT_FLAGS	0
+#define AT_ENTRIES	4
+#define AT_OFFSET	6
+#define AT_MASK		8
+#define AT_OFFSET_UPPER 16
+#define AT_CONTEXT	48
+#define AT_LIST		112
+#define AT_PAGE_SIZE	59 /* of the context */
 
 static uint64_t
 number(const uint8_t *bytes, unsigned int count)
@@ -43,21 +46,43 @@ find(uint32_t name)
 	return NULL;
 }
 
-static bool
-form_is_offered(const uint8_t *umr, uint32_t bytes)
+/* Where [iova, iova + bytes) is, if all of it is there. */
+static uint8_t *
+host_of(uint64_t iova, uint32_t bytes)
 {
-	static const uint8_t offered[] = { 0, 6, 8, 13, 14, 17, 18, 19, 20, 21, 29 };
-	uint64_t strange;
+	for (unsigned int i = 0; i < UMR_MEMORIES; i++) {
+		const struct umr_memory *memory = &umr_model.memories[i];
+		const uint64_t at = iova - memory->iova;
+
+		if (at < memory->bytes && bytes <= memory->bytes - at)
+			return i < UMR_WARDS && umr_model.wards[i].gone ? NULL : memory->at + at;
+	}
+	return NULL;
+}
+
+/* Kernels change more: sizes of pages, fences, parts of lists, lists that are elsewhere. */
+static bool
+form_is_offered(const uint8_t *umr, uint32_t bytes, bool kernel)
+{
+	static const uint8_t offered[] = { 0, 6, 8, 13, 14, 17, 18, 19, 20, 21, 29, 1, 23 };
+	uint64_t strange, offset;
 	uint32_t entries;
 
 	if (bytes < AT_LIST)
 		return false;
 	strange = number(umr + AT_MASK, 8);
 	entries = (uint32_t)number(umr + AT_ENTRIES, 2);
-	for (unsigned int i = 0; i < sizeof(offered); i++)
+	offset = number(umr + AT_OFFSET_UPPER, 4) << 16 | number(umr + AT_OFFSET, 2);
+	for (unsigned int i = 0; i < sizeof(offered) - (kernel ? 0 : 2); i++)
 		strange &= ~(UINT64_C(1) << offered[i]);
-	return strange == 0 && (umr[AT_FLAGS] & 0x07) == 0 && number(umr + AT_OFFSET, 2) == 0 &&
-	       (entries == 0 || (umr[AT_FLAGS] & 0x80) != 0) && AT_LIST + entries * 16 <= bytes;
+	if (strange != 0 || (umr[AT_FLAGS] & 0x07) != 0)
+		return false;
+	if (offset != 0 && (!kernel || (umr[AT_FLAGS] & 0x10) == 0))
+		return false;
+	if (entries == 0 || (umr[AT_FLAGS] & 0x80) != 0)
+		return AT_LIST + entries * 16 <= bytes;
+	return kernel && bytes == AT_LIST + 16 && (umr[AT_LIST] & 0x80) == 0 &&
+	       number(umr + AT_LIST, 4) >= entries * 16;
 }
 
 /* What the context's words say of the key, as far as the mask takes it. */
@@ -83,27 +108,71 @@ take_context(struct umr_key *key, const uint8_t *context, uint64_t mask)
 		key->start = number(context + 16, 8);
 	if ((mask & 1) != 0)
 		key->length = number(context + 24, 8);
+	if ((mask >> 1 & 1) != 0)
+		key->log_page_size = context[AT_PAGE_SIZE] & 0x1f;
 }
 
 static void
-take_list(struct umr_key *key, const uint8_t *list, uint32_t count)
+take_list(struct umr_key *key, const uint8_t *list, uint32_t at, uint32_t octwords, bool is_part)
 {
-	key->count = count;
-	for (uint32_t i = 0; i < count; i++, list += 16)
-		key->entries[i] = (struct umr_entry){
-			.bytes = number(list, 4) == 0 ? UINT64_C(1) << 31 : number(list, 4),
-			.key = (uint32_t)number(list + 4, 4),
-			.va = number(list + 8, 8),
-		};
+	const uint32_t each = key->mode == RNIC_MKEY_MTT ? 2 : 1;
+
+	if (!is_part || key->count < (at + octwords) * each)
+		key->count = (at + octwords) * each;
+	if (key->mode == RNIC_MKEY_MTT)
+		for (uint32_t i = 0; i < 2 * octwords; i++, list += 8)
+			key->pages[2 * at + i] = number(list, 8);
+	else
+		for (uint32_t i = 0; i < octwords; i++, list += 16)
+			key->entries[at + i] = (struct umr_entry){
+				.bytes = number(list, 4) == 0 ? UINT64_C(1) << 31 : number(list, 4),
+				.key = (uint32_t)number(list + 4, 4),
+				.va = number(list + 8, 8),
+			};
+}
+
+/* Where the list is that the WQE brings; NULL: it cannot be read. No key of this world stands for all memory. */
+static const uint8_t *
+list_of(const struct softrnic_umr *umr, const uint8_t *wqe, uint32_t octwords)
+{
+	if ((wqe[AT_FLAGS] & 0x80) != 0)
+		return wqe + AT_LIST;
+	if (!umr->rlky || number(wqe + AT_LIST + 4, 4) != SOFTRNIC_RESERVED_LKEY)
+		return NULL;
+	return host_of(number(wqe + AT_LIST + 8, 8), octwords * 16);
+}
+
+/* How many entries of the list the range takes. */
+static uint64_t
+pages_of(const struct umr_key *key)
+{
+	return key->length == 0 ? 0
+				: ((key->start + key->length - 1) >> key->log_page_size) -
+					  (key->start >> key->log_page_size) + 1;
+}
+
+/* The range and the list go together. */
+static bool
+is_whole(const struct umr_key *key, const struct umr_key *next, uint64_t mask, uint32_t octwords,
+	 bool kernel)
+{
+	if (next->length > 0 && next->length - 1 > UINT64_MAX - next->start)
+		return false;
+	if (key->mode == RNIC_MKEY_KLM)
+		return true;
+	if (!kernel)
+		return octwords == 0 && (mask & 0x41) == 0 && (!key->free || next->free);
+	return next->log_page_size >= 12 && (next->free || pages_of(next) <= next->count);
 }
 
 /* A WQE's: is it allowed? Then the key is as it asks. */
 static bool
 change(const struct softrnic_umr *umr)
 {
-	const uint8_t *wqe = (const uint8_t *)umr->control, flags = wqe[AT_FLAGS];
+	const uint8_t *wqe = (const uint8_t *)umr->control, flags = wqe[AT_FLAGS], *list = NULL;
 	const uint64_t mask = number(wqe + AT_MASK, 8);
-	const uint32_t entries = (uint32_t)number(wqe + AT_ENTRIES, 2);
+	const uint32_t octwords = (uint32_t)number(wqe + AT_ENTRIES, 2);
+	const uint64_t at = number(wqe + AT_OFFSET_UPPER, 4) << 16 | number(wqe + AT_OFFSET, 2);
 	struct umr_key *key = find(umr->key), next;
 
 	if (key == NULL || !key->umr || key->pd != umr->pd)
@@ -112,18 +181,20 @@ change(const struct softrnic_umr *umr)
 	    ((flags & 0x08) != 0 && key->qpn != umr->qpn) || ((flags & 0x20) != 0 && !key->free) ||
 	    ((flags & 0x40) != 0 && key->free))
 		return false;
+	/* Room is for whole lines. */
+	if (at + octwords > (key->room + 3) / 4 * 4)
+		return false;
 	next = *key;
 	take_context(&next, wqe + AT_CONTEXT, mask);
-	if (key->mode == RNIC_MKEY_KLM) {
-		if (entries > key->room ||
-		    (next.length > 0 && next.length - 1 > UINT64_MAX - next.start))
+	if (octwords > 0) {
+		list = list_of(umr, wqe, octwords);
+		if (list == NULL)
 			return false;
-	} else if (entries > 0 || (mask & 0x41) != 0 || (key->free && !next.free)) {
-		return false;
+		take_list(&next, list, (uint32_t)at, octwords, (flags & 0x10) != 0);
 	}
+	if (!is_whole(key, &next, mask, octwords, umr->registers))
+		return false;
 	*key = next;
-	if (entries > 0)
-		take_list(key, wqe + AT_LIST, entries);
 	return true;
 }
 
@@ -158,25 +229,17 @@ is_usable(const struct umr_key *key, const struct access *access, uint32_t name,
 	       (key->qpn == RNIC_MKEY_ANY_QPN || key->qpn == access->qpn);
 }
 
-static bool
-is_gone(const uint8_t *at)
-{
-	for (unsigned int i = 0; i < UMR_WARDS; i++)
-		if (umr_model.wards[i].gone && at >= umr_model.wards[i].at &&
-		    at < umr_model.wards[i].at + UMR_WARD)
-			return true;
-	return false;
-}
-
 /* The entry that has the byte, and where in it; NULL: none has. */
 static const struct umr_entry *
 entry_of(const struct umr_key *key, uint64_t distance, uint64_t *skip)
 {
-	const uint64_t in_page = key->start % UMR_PAGE + distance;
+	const uint64_t page_bytes = UINT64_C(1) << key->log_page_size;
+	const uint64_t in_page = key->start % page_bytes + distance;
 
 	if (key->mode == RNIC_MKEY_KSM) {
-		*skip = in_page % UMR_PAGE;
-		return in_page / UMR_PAGE < key->count ? &key->entries[in_page / UMR_PAGE] : NULL;
+		*skip = in_page % page_bytes;
+		return in_page / page_bytes < key->count ? &key->entries[in_page / page_bytes]
+							 : NULL;
 	}
 	for (uint32_t i = 0; i < key->count; i++) {
 		*skip = distance;
@@ -187,6 +250,23 @@ entry_of(const struct umr_key *key, uint64_t distance, uint64_t *skip)
 	return NULL;
 }
 
+/* One byte of a key of pages, or NULL. */
+static uint8_t *
+page_byte_at(const struct access *access, const struct umr_key *key, uint64_t distance,
+	     uint64_t *path)
+{
+	const uint64_t page_bytes = UINT64_C(1) << key->log_page_size;
+	const uint64_t in_page = key->start % page_bytes + distance, page = in_page / page_bytes;
+	const bool writes = (access->inner & DRV_LW) != 0, reads = (access->inner & DRV_LR) != 0;
+
+	*path = *path << 8 | page;
+	if (page >= key->count || (key->pages[page] & ~UINT64_C(7)) % page_bytes != 0 ||
+	    (key->page_rights && ((writes && (key->pages[page] & RNIC_MTT_WRITE) == 0) ||
+				  (reads && (key->pages[page] & RNIC_MTT_READ) == 0))))
+		return NULL;
+	return host_of((key->pages[page] & ~UINT64_C(7)) + in_page % page_bytes, 1);
+}
+
 /* One byte, or NULL. path: by which entries and pages one comes there. */
 static uint8_t *
 byte_at(const struct access *access, uint32_t name, uint64_t va, unsigned int lists, uint64_t *path)
@@ -194,21 +274,15 @@ byte_at(const struct access *access, uint32_t name, uint64_t va, unsigned int li
 	const uint8_t rights = lists == 0 ? access->rights : access->inner;
 	const struct umr_key *key = find(name);
 	const struct umr_entry *entry;
-	uint64_t distance, skip, page;
+	uint64_t distance, skip;
 
 	if (!is_usable(key, access, name, rights))
 		return NULL;
 	distance = va - key->start;
 	if (distance >= key->length)
 		return NULL;
-	if (key->mode == RNIC_MKEY_MTT) {
-		page = (key->start % UMR_PAGE + distance) / UMR_PAGE;
-		*path = *path << 8 | page;
-		if (is_gone(key->pages[page]) || (key->page_rights && key->page_read_only[page] &&
-						  (access->inner & DRV_LW) != 0))
-			return NULL;
-		return key->pages[page] + va % UMR_PAGE;
-	}
+	if (key->mode == RNIC_MKEY_MTT)
+		return page_byte_at(access, key, distance, path);
 	entry = lists < LISTS_MAX ? entry_of(key, distance, &skip) : NULL;
 	if (entry == NULL)
 		return NULL;
@@ -292,7 +366,7 @@ __wrap_softrnic_umr_is_sound(const struct softrnic_umr *umr, uint32_t bytes)
 {
 	const bool sound = __real_softrnic_umr_is_sound(umr, bytes);
 
-	must(sound == form_is_offered((const uint8_t *)umr->control, bytes));
+	must(sound == form_is_offered((const uint8_t *)umr->control, bytes, umr->registers));
 	return sound;
 }
 
@@ -433,10 +507,11 @@ key_compare(const struct umr_key *key, const struct softrnic_mkey *mkey)
 	     rnic_mkc_get(mkc, RNIC_MKC_RR) == (key->access >> 2 & 1) &&
 	     rnic_mkc_get(mkc, RNIC_MKC_RW) == (key->access >> 3 & 1) &&
 	     rnic_mkc_get(mkc, RNIC_MKC_A) == (key->access >> 4 & 1));
-	if (key->mode == RNIC_MKEY_MTT)
-		return;
+	must(mkey->log_page_size == key->log_page_size);
 	must(mkey->translation_count == key->count);
-	for (uint32_t i = 0; i < key->count; i++)
+	for (uint32_t i = 0; i < key->count && key->mode == RNIC_MKEY_MTT; i++)
+		must(rnic_be64_to_cpu(mkey->mtts[i]) == key->pages[i]);
+	for (uint32_t i = 0; i < key->count && key->mode != RNIC_MKEY_MTT; i++)
 		must(rnic_be32_to_cpu(mkey->klms[i].mkey) == key->entries[i].key &&
 		     rnic_be64_to_cpu(mkey->klms[i].address) == key->entries[i].va &&
 		     softrnic_klm_bytes(&mkey->klms[i]) == key->entries[i].bytes);

@@ -179,9 +179,68 @@ seed_behind(uint8_t flags)
 	fuzz_seed_write(&seed, "behind-%02x", flags);
 }
 
+/* A kernel's, whose second pair it is: pages in the WQE and elsewhere, in parts, too few, too many; then users try the same. */
+static void
+put_pages(struct fuzz_seed *seed, uint8_t qp, uint8_t key, uint8_t wqe)
+{
+	PUT(seed, OP_REGISTER, qp, key, wqe, 1, U16(100), U16(9000), 0, 4, 3, 2, 1, 0);
+	put_run(seed);
+	for (uint8_t operation = 0; operation < 4; operation++)
+		put_remote(seed, 2, operation, key, 3900, 1200);
+	PUT(seed, OP_REGISTER, qp, key, wqe | 0x10, 1 | 8, U16(0), U16(0), 1, 4, 0, 1, 2, 3);
+	put_run(seed);
+	put_remote(seed, 2, 1, key, 3900, 1200);
+	PUT(seed, OP_REGISTER, qp, key, wqe | 0x10, 1, U16(4), U16(30000), 2, 4, 1, 1, 0x80, 3);
+	put_run(seed);
+	put_remote(seed, 2, 0, key, 8100, 1200);
+	PUT(seed, OP_REGISTER, qp, key, wqe, 1 | 4, U16(0), U16(16384), 0, 2, 0, 1);
+	put_run(seed);
+	put_remote(seed, 2, 1, key, 8100, 1200);
+}
+
+/* Too long for the list, for the key; free again; a list that is not there, by no key. */
+static void
+put_refused(struct fuzz_seed *seed, uint8_t qp, uint8_t key, uint8_t wqe)
+{
+	PUT(seed, OP_REGISTER, qp, key, wqe, 1, U16(0), U16(9000), 0, 2, 0, 1);
+	put_run(seed);
+	PUT(seed, OP_REGISTER, qp, key, wqe | 0x10, 1, U16(0), U16(100), 3, 4, 0, 1, 2, 3);
+	put_run(seed);
+	PUT(seed, OP_REGISTER, qp, key, wqe, 1 | 16, U16(0), U16(100), 0, 2, 0, 1);
+	put_run(seed);
+	put_remote(seed, 2, 0, key, 0, 100);
+	PUT(seed, OP_REGISTER, qp, key, wqe, 0, U16(0), U16(100), 0, 2, 0, 1);
+	put_run(seed);
+	PUT(seed, OP_REGISTER, qp, key, wqe, 1 | 2, U16(0), U16(100), 0, 2, 0, 1);
+	put_run(seed);
+}
+
+static void
+seed_register(uint8_t flags, uint8_t qp)
+{
+	static const uint8_t keys[] = { KEY_FREE, KEY_CHUNKS, KEY_LIST, KEY_PAGED };
+	static struct fuzz_seed seed;
+
+	for (unsigned int i = 0; i < sizeof(keys); i++) {
+		for (unsigned int wqe = 0x00; wqe <= 0x80; wqe += 0x80) {
+			seed.used = 0;
+			fuzz_put_u8(&seed, flags);
+			put_pages(&seed, qp, keys[i], (uint8_t)wqe);
+			fuzz_seed_write(&seed, "register-%02x-%u-%u-%02x", flags, qp, keys[i], wqe);
+			seed.used = 0;
+			fuzz_put_u8(&seed, flags);
+			put_refused(&seed, qp, keys[i], (uint8_t)wqe);
+			fuzz_seed_write(&seed, "refused-%02x-%u-%u-%02x", flags, qp, keys[i], wqe);
+		}
+	}
+}
+
 void
 fuzz_seeds_write(void)
 {
+	for (uint8_t flags = 8; flags < 16; flags++)
+		seed_register(flags, 3);
+	seed_register(8, 1);
 	for (uint8_t flags = 0; flags < 8; flags++) {
 		seed_window(flags, KEY_TYPE1, KEY_FLAT, ALL);
 		seed_window(flags, KEY_TYPE2, KEY_CHUNKS, TO_QP | ALL);

@@ -128,18 +128,19 @@ unload_verbs
 """
 
 
-def run_on(kernel, script, *options, verbs=(), timeout=600, **kwargs):
-    """As guest.linux' run_on(), with mlx5_ib and programs of RDMA's user space."""
+def run_on(kernel, script, *options, verbs=(), extra=(), timeout=600, **kwargs):
+    """As guest.linux' run_on(), with mlx5_ib, extra modules, and programs of RDMA's user space."""
     with devices(*options) as daemon:
-        one = guest(kernel, daemon.sockets, verbs=["ip", "rdma", *verbs], extra_modules=MODULES, cpus=2, **kwargs)
+        modules = (*MODULES, *extra)
+        one = guest(kernel, daemon.sockets, verbs=["ip", "rdma", *verbs], extra_modules=modules, cpus=2, **kwargs)
         result = one.run(PRELUDE + script, timeout)
         daemon.stop()
         return result, daemon.text()
 
 
-def went_well(result, said):
-    """The script has ended well, Linux had nothing to say about RDMA, and the device has nothing left."""
+def went_well(result, said, words=()):
+    """The script has ended well, Linux had no other words to say about RDMA, and the device has nothing left."""
     console = result.console
     assert result.status == 0 and linux.complaints(console) == [], console[-4000:]
-    assert linux.values(console, "word:") == []
+    assert [word.partition("] ")[2] for word in linux.values(console, "word:")] == list(words)
     linux.nothing_left(said, 2)

@@ -98,6 +98,7 @@ qp_from_context(struct softrnic_qp *qp)
 	qp->uar = (uint32_t)GET(UAR_PAGE);
 	qp->user_index = (uint32_t)GET(USER_INDEX);
 	qp->rlky = GET(RLKY) != 0;
+	qp->fre = GET(FRE) != 0;
 	qp->no_sq = GET(NO_SQ) != 0;
 	/* Of XRC, requests name where receive WQEs are, whatever pool the context names. */
 	qp->no_rq = GET(RQ_TYPE) == RNIC_QP_ZERO_SIZE_RQ || qp->type == SOFTRNIC_QP_XRC;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * WQEs that change memory keys (UMR): control, UMR control, the new context, entries. Their form is looked at when they are
+ * WQEs that change memory keys (UMR): control, UMR control, the new context, translations. Their form is looked at when they are
  * fetched, the key when their turn has come.
  */
 #include "softrnic/base/work.h"
 #include "softrnic/engine/qp_umr.h"
-#include "softrnic/memory/window.h"
+#include "softrnic/memory/umr.h"
 
 /* What one costs, in frames: it has no packet that counts. */
 #define UMR_WORK 1
@@ -22,10 +22,12 @@ umr_of(const struct softrnic_qp *qp, const uint8_t *wqe)
 		.qpn = qp->object.number,
 		.pd = qp->pd,
 		.of_all_pds = qp->type == SOFTRNIC_QP_REG_UMR,
+		.registers = qp->fre || qp->type == SOFTRNIC_QP_REG_UMR,
+		.rlky = qp->rlky,
 		.key = rnic_be32_to_cpu(ctrl->immediate),
 		.control = control,
 		.context = context,
-		.entries = (const struct rnic_klm *)(context + 1),
+		.list = context + 1,
 	};
 }
 

@@ -73,9 +73,10 @@ static const struct general_row general[] = {
 	/* any order may be the one that things are done in */
 	{ GENERAL(RELAXED_ORDERING_WRITE), 1 },
 	{ GENERAL(RELAXED_ORDERING_READ), 1 },
-	/* ... and windows; of other keys WQEs change neither range nor pages */
+	/* ... and windows; WQEs change all of a key, and what comes behind one finds it changed */
 	{ GENERAL(IMAICL), 1 },
-	{ GENERAL(UMR_MODIFY_ENTITY_SIZE_DISABLED), 1 },
+	{ GENERAL(UMR_EXTENDED_TRANSLATION_OFFSET), 1 },
+	{ GENERAL(UMR_FENCE), RNIC_UMR_FENCE_NONE },
 	/* connections and datagrams over RoCE version 2 */
 	{ GENERAL(ROCE), 1 },
 	{ GENERAL(RC), 1 },

@@ -9,11 +9,12 @@
 /* See softrnic_object_drop(). */
 void softrnic_mkey_drop(struct softrnic *dev, struct softrnic_object *object);
 
-/* The list of keys is this one from now on; there is room for `count` of them (klm_room). */
-struct rnic_klm;
+/*
+ * The key is what the context says, but for its translations: RNIC_STATUS_OK; else why no key can be so, and it is not to be used.
+ */
+struct rnic_mkc;
 struct softrnic_mkey;
-void softrnic_mkey_klms_set(struct softrnic_mkey *mkey, const struct rnic_klm *list,
-			    uint32_t count);
+int softrnic_mkey_context(struct softrnic_mkey *mkey, const struct rnic_mkc *mkc);
 
 SOFTRNIC_CMD(create_mkey);
 SOFTRNIC_CMD(query_mkey);

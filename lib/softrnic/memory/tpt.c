@@ -137,14 +137,28 @@ tpt_resolve_piece(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64
 	return n == 1 ? piece.iov_base : NULL;
 }
 
+void
+softrnic_chunks_free(struct softrnic *dev, struct softrnic_mkey *mkey)
+{
+	const uint64_t bytes = mkey->chunk_count * sizeof(*mkey->chunk_list);
+
+	dev->translation_bytes -= bytes;
+	softrnic_spend_bytes(dev, bytes);
+	softrnic_free(dev, mkey->chunk_list);
+	mkey->chunk_list = NULL;
+	mkey->chunk_count = 0;
+}
+
 /* Their memory is not for the asking: a key of one page of terabytes has as many as one of thousands of small ones. */
 static bool
 tpt_chunks_alloc(struct softrnic *dev, struct softrnic_mkey *mkey, uint32_t count)
 {
 	const uint64_t bytes = count * sizeof(*mkey->chunk_list);
 
-	if (mkey->chunk_list != NULL)
+	if (count <= mkey->chunk_count)
 		return true;
+	/* A WQE has made the key a longer one. */
+	softrnic_chunks_free(dev, mkey);
 	if (dev->translation_bytes + bytes > SOFTRNIC_TRANSLATION_MEMORY)
 		return false;
 	mkey->chunk_list = softrnic_alloc(dev, count, sizeof(*mkey->chunk_list));

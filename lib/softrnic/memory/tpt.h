@@ -61,8 +61,8 @@ struct softrnic_mkey {
 	uint32_t
 		qpn; /* of the only queue pair whose peer may use it; RNIC_MKEY_ANY_QPN: all of the domain */
 	/* Translations, as the command brought them: a long list is not looked through when it comes. */
-	const struct rnic_be64 *mtts; /* MTT: page address | permission bits */
-	struct rnic_klm *klms;	      /* KLM, KSM; begin with a line */
+	struct rnic_be64 *mtts; /* MTT: page address | permission bits */
+	struct rnic_klm *klms;	/* KLM, KSM; begin with a line */
 	/*
 	 * KLM: where the bytes of each leaf of entries end in the region; and above them the last ones of each
 	 * SOFTRNIC_KLM_FAN, level by level. Each level is whole lines, filled up with ends behind all bytes.
@@ -73,7 +73,7 @@ struct softrnic_mkey {
 	/* cold */
 	struct softrnic_resolved resolved;
 	bool umr_en, en_rinval; /* WQEs may change it; a peer's SEND may invalidate it */
-	uint32_t klm_room;	/* entries that `room` has place for */
+	uint32_t list_room;	/* umr_en: octwords that there is place for */
 	uint8_t **chunk_list;	/* the room of `chunks` */
 	uint32_t chunk_count;
 	struct softrnic_object *pd_object;
@@ -92,9 +92,6 @@ softrnic_mtt_fits(const struct softrnic_mkey *mkey, uint64_t mtt)
 {
 	return (mtt & RNIC_MTT_ADDRESS_MASK & ((UINT64_C(1) << mkey->log_page_size) - 1)) == 0;
 }
-
-/* Entries that fit a WQE of the greatest length behind control, UMR control and context: what WQEs fill a list with. */
-#define SOFTRNIC_UMR_KLMS UINT64_C(55)
 
 /* Bytes of our memory that translation entries and chunks of all keys of a device may take. */
 #define SOFTRNIC_TRANSLATION_MEMORY (UINT64_C(1) << 28)
@@ -134,6 +131,8 @@ int softrnic_tpt_check_for(struct softrnic *dev, uint32_t qpn, uint32_t key, uin
  * and of a very long list of pages some: then its generation stays another one's, and it is translated page by page.
  */
 void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
+/* Give back what it keeps of that look. */
+void softrnic_chunks_free(struct softrnic *dev, struct softrnic_mkey *mkey);
 /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set. */
 #define SOFTRNIC_RESERVED_LKEY 0x00000300u
 /* softrnic_tpt_translate() takes the reserved key from anybody: queues without rlky refuse it themselves. */

@@ -71,6 +71,7 @@ struct softrnic_qp {
 	uint32_t sq_offset;  /* of the send ring, bytes */
 	uint8_t sq_log_size; /* WQEBBs */
 	bool no_sq, no_rq, rlky;
+	bool fre; /* its WQEs may register memory: a kernel's */
 	bool utc; /* the times of its completions are */
 	struct softrnic_qp_rq rq;
 	LIST_HEAD(, softrnic_mcg_member) groups; /* that it is in: receive/mcg.h */
