@@ -114,6 +114,8 @@ enum rnic_cmd_opcode {
 	RNIC_CMD_QUERY_FLOW_TABLE_ENTRY = 0x937,
 	RNIC_CMD_DELETE_FLOW_TABLE_ENTRY = 0x938,
 	RNIC_CMD_MODIFY_FLOW_TABLE = 0x93c,
+	RNIC_CMD_CREATE_UCTX = 0xa04,
+	RNIC_CMD_DESTROY_UCTX = 0xa06,
 };
 
 enum rnic_cmd_status {
@@ -141,6 +143,12 @@ enum rnic_cmd_status {
 	F(RNIC_CMD_IN_OP_MOD, 0x04, 15, 0)
 RNIC_LAYOUT(cmd_in, CMD_IN, 0x10)
 
+/* On whose behalf a command is: a user context's number, or one of these. */
+enum rnic_uid {
+	RNIC_UID_KERNEL = 0,
+	RNIC_UID_SHARED = 0xffff, /* what it creates is for all to name */
+};
+
 /* What every output begins with. */
 #define RNIC_CMD_OUT_FIELDS(F)               \
 	F(RNIC_CMD_OUT_STATUS, 0x00, 31, 24) \
@@ -159,6 +167,12 @@ RNIC_LAYOUT(object_in, OBJECT_IN, 0x10)
 /* Output of CREATE_x and ALLOC_x. */
 #define RNIC_OBJECT_OUT_FIELDS(F) F(RNIC_OBJECT_OUT_NUMBER, 0x08, 23, 0)
 RNIC_LAYOUT(object_out, OBJECT_OUT, 0x10)
+
+/* A user context's number is as long as the field for it. */
+#define RNIC_CREATE_UCTX_IN_FIELDS(F) F(RNIC_CREATE_UCTX_IN_CAP, 0x10, 31, 0)
+RNIC_LAYOUT(create_uctx_in, CREATE_UCTX_IN, 0x40)
+#define RNIC_UCTX_FIELDS(F) F(RNIC_UCTX_UID, 0x08, 15, 0)
+RNIC_LAYOUT(uctx, UCTX, 0x10)
 
 /* ENABLE_HCA, DISABLE_HCA, QUERY_HCA_CAP, QUERY_PAGES. */
 #define RNIC_FUNCTION_IN_FIELDS(F)                              \

@@ -123,6 +123,8 @@ const struct rnic_cmd_desc rnic_cmds[] = {
 	    .out_list = LIST("destination", flow_destination, 0x340, 0)),
 	CMD(DELETE_FLOW_TABLE_ENTRY, IN(fte_in)),
 	CMD(MODIFY_FLOW_TABLE, IN(modify_flow_table_in)),
+	CMD(CREATE_UCTX, IN(create_uctx_in), OUT(uctx)),
+	CMD(DESTROY_UCTX, IN(uctx)),
 };
 const uint32_t rnic_cmd_count = sizeof(rnic_cmds) / sizeof(rnic_cmds[0]);
 

@@ -121,6 +121,8 @@
 	L(set_flow_table_root_in, SET_FLOW_TABLE_ROOT_IN)           \
 	L(create_flow_table_in, CREATE_FLOW_TABLE_IN)               \
 	L(modify_flow_table_in, MODIFY_FLOW_TABLE_IN)               \
+	L(create_uctx_in, CREATE_UCTX_IN)                           \
+	L(uctx, UCTX)                                               \
 	L(flow_table_in, FLOW_TABLE_IN)                             \
 	FRAME(query_flow_table_out)                                 \
 	L(flow_table_context, FLOW_TABLE_CONTEXT)                   \

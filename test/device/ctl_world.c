@@ -497,6 +497,8 @@ world_good_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_DEALLOC_UAR: return number_in(in, w->loose_uar);
 	case RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN: return number_in(in, w->loose_td);
 	case RNIC_CMD_DEALLOC_XRCD: return number_in(in, w->loose_xrcd);
+	case RNIC_CMD_CREATE_UCTX: return sizeof(struct rnic_create_uctx_in);
+	case RNIC_CMD_DESTROY_UCTX: return number_in(in, w->loose_uctx);
 	case RNIC_CMD_DEALLOC_Q_COUNTER: return number_in(in, w->loose_counter);
 	case RNIC_CMD_CREATE_TIS: return drv_tis_fill(in, w->td);
 	case RNIC_CMD_MODIFY_TIS:
@@ -641,6 +643,31 @@ populate_qps(struct world *w)
 	populate_datagrams(w);
 }
 
+/* The number is as long as that of other objects here. */
+static uint32_t
+uctx_create(struct world *w)
+{
+	uint32_t uid;
+
+	world_good(w, RNIC_CMD_CREATE_UCTX);
+	assert_int_equal(world_run(w, &uid), RNIC_STATUS_OK);
+	return uid;
+}
+
+/* A domain of this one's: commands of others do not come between. */
+static void
+populate_uctx(struct world *w)
+{
+	struct rnic_object_in in = { 0 };
+
+	w->uctx = uctx_create(w);
+	w->loose_uctx = uctx_create(w);
+	hn_head(&in, RNIC_CMD_ALLOC_PD, 0);
+	w->users_pd = 0;
+	rnic_cmd_in_set((void *)&in, RNIC_CMD_IN_UID, w->uctx);
+	assert_int_equal(drv_execute(&w->hn.drv, &in, sizeof(in), &w->users_pd), RNIC_STATUS_OK);
+}
+
 void
 world_populate(struct world *w)
 {
@@ -678,6 +705,7 @@ world_populate(struct world *w)
 	w->indirect_tir = created(hn, in, good_tir(w, in));
 	populate_flows(w);
 	populate_qps(w);
+	populate_uctx(w);
 	memset(in, 0, sizeof(in));
 	hn_head(in, RNIC_CMD_SET_L2_TABLE_ENTRY, 0);
 	created(hn, in, good_l2_entry((void *)in, 0));

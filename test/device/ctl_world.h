@@ -21,6 +21,8 @@ struct world {
 	/* in each state that commands lead to; that of RST has its receive WQEs in rmp */
 	uint32_t qps[RNIC_QP_STATE_SQD + 1], rmp, loose_rmp;
 	uint32_t xrcd, loose_xrcd, xrc_srq;
+	uint32_t uctx, loose_uctx,
+		users_pd;  /* a user context, one with nothing, and the first one's domain */
 	uint32_t datagram; /* a QP of datagrams in RTS, and in the group */
 	uint64_t memory;   /* 64 KiB */
 	/* a command that a test changes, see world_good() */

@@ -38,6 +38,8 @@ struct hn {
 	uint8_t *reserved; /* memory, and around it what nobody may touch */
 	uint64_t cmdq;	   /* iova */
 	uint8_t token;	   /* of the last command */
+	/* On whose behalf a command is sent; NULL: the kernel's, always. */
+	uint16_t (*uid)(uint16_t opcode);
 	struct {
 		uint64_t in,
 			out; /* iovas of the chains' first blocks, 1024 bytes each, neighbours */

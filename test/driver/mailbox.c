@@ -82,6 +82,14 @@ hn_slot(struct hn *hn, unsigned int slot)
 	return (struct rnic_cmdq_entry *)hn_at(hn, hn->cmdq) + slot;
 }
 
+static void
+put_uid(const struct hn *hn, void *in)
+{
+	if (hn->uid != NULL)
+		rnic_cmd_in_set(in, RNIC_CMD_IN_UID,
+				hn->uid((uint16_t)rnic_cmd_in_get(in, RNIC_CMD_IN_OPCODE)));
+}
+
 void
 hn_cmd_post(struct hn *hn, unsigned int slot, const void *in, uint32_t in_bytes, uint32_t out_bytes)
 {
@@ -98,6 +106,7 @@ hn_cmd_post(struct hn *hn, unsigned int slot, const void *in, uint32_t in_bytes,
 	entry->input_length = rnic_cpu_to_be32(in_bytes);
 	entry->output_length = rnic_cpu_to_be32(out_bytes);
 	memcpy(entry->input, in, in_bytes < ENTRY_BYTES ? in_bytes : ENTRY_BYTES);
+	put_uid(hn, entry->input);
 	for (uint32_t i = 0; i < in_blocks; i++)
 		memcpy(chain_block(hn, hn->slots[slot].in, i)->data,
 		       (const uint8_t *)in + ENTRY_BYTES + i * BLOCK_BYTES,

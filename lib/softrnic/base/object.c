@@ -36,6 +36,7 @@ static const struct {
 	[SOFTRNIC_QP] = { 0x4000, 1 << 13 },
 	[SOFTRNIC_RMP] = { 0x6000, 1 << 12 },
 	[SOFTRNIC_XRCD] = { 0xe0, 1 << 10 },
+	[SOFTRNIC_UCTX] = { 0x01, 1 << 8 },
 };
 
 /* Numbers of these are given again at once; those of the rest go round, so that a stale one is noticed. */
@@ -135,6 +136,16 @@ object_give_back(struct softrnic_object_table *table, uint32_t slot)
 	object_swap(table, table->position[slot] ^ slot, table->size - table->used);
 }
 
+/* A user context has references from all that was created on its behalf. */
+static void
+object_belongs(struct softrnic *dev, const struct softrnic_object *object, int change)
+{
+	struct softrnic_object *owner = softrnic_object_get(dev, SOFTRNIC_UCTX, object->uid);
+
+	if (owner != NULL)
+		owner->refs += (uint32_t)change;
+}
+
 int
 softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,
 		    struct softrnic_object *object)
@@ -156,6 +167,8 @@ softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,
 	object->number = table->first + at;
 	object->type = type;
 	object->refs = 0;
+	object->uid = dev->uid;
+	object_belongs(dev, object, 1);
 	return RNIC_STATUS_OK;
 }
 
@@ -167,6 +180,17 @@ softrnic_object_get(struct softrnic *dev, enum softrnic_object_type type, uint32
 	/* A number below the first wraps to a large one. */
 	number -= table->first;
 	return number < table->size ? table->slots[number] : NULL;
+}
+
+void *
+softrnic_object_find(struct softrnic *dev, enum softrnic_object_type type, uint32_t number)
+{
+	struct softrnic_object *object = softrnic_object_get(dev, type, number);
+
+	if (object == NULL || dev->uid == RNIC_UID_KERNEL || dev->uid == RNIC_UID_SHARED ||
+	    object->uid == dev->uid || object->uid == RNIC_UID_SHARED)
+		return object;
+	return NULL;
 }
 
 void *
@@ -193,6 +217,7 @@ softrnic_object_remove(struct softrnic *dev, struct softrnic_object *object)
 		object_give_back(table, object->number - table->first);
 	table->slots[object->number - table->first] = NULL;
 	table->used--;
+	object_belongs(dev, object, -1);
 }
 
 void

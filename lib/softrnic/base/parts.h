@@ -29,6 +29,7 @@ enum softrnic_object_type {
 	SOFTRNIC_QP,
 	SOFTRNIC_RMP,
 	SOFTRNIC_XRCD,
+	SOFTRNIC_UCTX,
 	SOFTRNIC_OBJECT_TYPES,
 };
 
@@ -37,6 +38,7 @@ struct softrnic_object {
 	uint32_t number;
 	uint32_t refs;
 	enum softrnic_object_type type;
+	uint16_t uid; /* on whose behalf it was created */
 };
 
 struct softrnic_object_table {

@@ -11,6 +11,6 @@ softrnic_q_counter_find(struct softrnic *dev, uint32_t number, struct softrnic_q
 	*counter = NULL;
 	if (number == 0)
 		return RNIC_STATUS_OK;
-	*counter = softrnic_object_get(dev, SOFTRNIC_Q_COUNTER, number);
+	*counter = softrnic_object_find(dev, SOFTRNIC_Q_COUNTER, number);
 	return *counter != NULL ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES;
 }

@@ -123,7 +123,7 @@ qp_find_objects(struct softrnic *dev, struct softrnic_qp *qp)
 	const bool is_target = softrnic_qp_is_xrc_target(qp);
 
 #define FIELD(field)	  ((uint32_t)rnic_qpc_get(qpc, RNIC_QPC_##field))
-#define FIND(type, field) softrnic_object_get(dev, SOFTRNIC_##type, FIELD(field))
+#define FIND(type, field) softrnic_object_find(dev, SOFTRNIC_##type, FIELD(field))
 	qp->send_cq = FIND(CQ, CQN_SND);
 	qp->recv_cq = FIND(CQ, CQN_RCV);
 	if (qp->type != SOFTRNIC_QP_REG_UMR)
@@ -284,7 +284,7 @@ free_qp:
 static struct softrnic_qp *
 qp_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
-	return softrnic_object_get(dev, SOFTRNIC_QP,
+	return softrnic_object_find(dev, SOFTRNIC_QP,
 				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 

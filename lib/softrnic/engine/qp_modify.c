@@ -383,7 +383,7 @@ qp_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *qp
 SOFTRNIC_CMD(modify_qp)
 {
 	const struct change *change = qp_change_find(cmd->opcode);
-	struct softrnic_qp *qp = softrnic_object_get(
+	struct softrnic_qp *qp = softrnic_object_find(
 		dev, SOFTRNIC_QP, (uint32_t)rnic_modify_qp_in_get(cmd->in, RNIC_MODIFY_QP_IN_QPN));
 
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 1;
@@ -402,7 +402,7 @@ SOFTRNIC_CMD(modify_qp)
 static struct softrnic_qp *
 qp_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
-	return softrnic_object_get(dev, SOFTRNIC_QP,
+	return softrnic_object_find(dev, SOFTRNIC_QP,
 				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 

@@ -659,14 +659,14 @@ sq_from_context(const struct softrnic *dev, struct softrnic_sq *sq)
 static int
 sq_find_objects(struct softrnic *dev, struct softrnic_sq *sq)
 {
-	sq->cq = softrnic_object_get(dev, SOFTRNIC_CQ,
+	sq->cq = softrnic_object_find(dev, SOFTRNIC_CQ,
 				     (uint32_t)rnic_sqc_get(&sq->context, RNIC_SQC_CQN));
-	sq->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, sq->pd);
-	sq->uar_object = softrnic_object_get(dev, SOFTRNIC_UAR, sq->uar);
+	sq->pd_object = softrnic_object_find(dev, SOFTRNIC_PD, sq->pd);
+	sq->uar_object = softrnic_object_find(dev, SOFTRNIC_UAR, sq->uar);
 	if (sq->cq == NULL || sq->pd_object == NULL || sq->uar_object == NULL)
 		return RNIC_STATUS_BAD_RES;
 	if (rnic_sqc_get(&sq->context, RNIC_SQC_TIS_LST_SZ) != 0) {
-		sq->tis_object = softrnic_object_get(dev, SOFTRNIC_TIS, sq->tis);
+		sq->tis_object = softrnic_object_find(dev, SOFTRNIC_TIS, sq->tis);
 		if (sq->tis_object == NULL)
 			return RNIC_STATUS_BAD_RES;
 	}
@@ -727,7 +727,7 @@ free_sq:
 SOFTRNIC_CMD(modify_sq)
 {
 	struct rnic_modify_sq_in *in = (struct rnic_modify_sq_in *)(uintptr_t)cmd->in;
-	struct softrnic_sq *sq = softrnic_object_get(
+	struct softrnic_sq *sq = softrnic_object_find(
 		dev, SOFTRNIC_SQ, (uint32_t)rnic_modify_sq_in_get(in, RNIC_MODIFY_SQ_IN_SQN));
 	uint64_t from = rnic_modify_sq_in_get(in, RNIC_MODIFY_SQ_IN_SQ_STATE);
 	uint64_t to = rnic_sqc_get(rnic_modify_sq_in_sqc(in), RNIC_SQC_STATE);
@@ -762,7 +762,7 @@ SOFTRNIC_CMD(modify_sq)
 static struct softrnic_sq *
 sq_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
-	return softrnic_object_get(dev, SOFTRNIC_SQ,
+	return softrnic_object_find(dev, SOFTRNIC_SQ,
 				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 

@@ -37,9 +37,9 @@ SOFTRNIC_CMD(create_tis)
 
 	if (!tisc_supported(tisc))
 		return RNIC_STATUS_BAD_PARAM;
-	td = softrnic_object_get(dev, SOFTRNIC_TD, rnic_tisc_get(tisc, RNIC_TISC_TRANSPORT_DOMAIN));
+	td = softrnic_object_find(dev, SOFTRNIC_TD, rnic_tisc_get(tisc, RNIC_TISC_TRANSPORT_DOMAIN));
 	/* Only TLS uses the PD; plain senders leave it 0. */
-	pd_object = softrnic_object_get(dev, SOFTRNIC_PD, pd);
+	pd_object = softrnic_object_find(dev, SOFTRNIC_PD, pd);
 	if (td == NULL || (pd != 0 && pd_object == NULL))
 		return RNIC_STATUS_BAD_RES;
 	tis = softrnic_alloc(dev, 1, sizeof(*tis));
@@ -65,7 +65,7 @@ SOFTRNIC_CMD(modify_tis)
 	struct rnic_modify_tis_in in = *(const struct rnic_modify_tis_in *)cmd->in;
 	uint64_t bitmask = rnic_modify_tis_in_get(&in, RNIC_MODIFY_TIS_IN_BITMASK);
 	const struct rnic_tisc *tisc = rnic_modify_tis_in_tisc(&in);
-	struct softrnic_tis *tis = softrnic_object_get(
+	struct softrnic_tis *tis = softrnic_object_find(
 		dev, SOFTRNIC_TIS, rnic_modify_tis_in_get(&in, RNIC_MODIFY_TIS_IN_TISN));
 
 	if (tis == NULL)
@@ -85,7 +85,7 @@ SOFTRNIC_CMD(modify_tis)
 SOFTRNIC_CMD(destroy_tis)
 {
 	const struct rnic_object_in *in = cmd->in;
-	struct softrnic_tis *tis = softrnic_object_get(
+	struct softrnic_tis *tis = softrnic_object_find(
 		dev, SOFTRNIC_TIS, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (tis == NULL)
@@ -104,7 +104,7 @@ SOFTRNIC_CMD(query_tis)
 {
 	const struct rnic_object_in *in = cmd->in;
 	struct rnic_query_tis_out *out = cmd->out;
-	const struct softrnic_tis *tis = softrnic_object_get(
+	const struct softrnic_tis *tis = softrnic_object_find(
 		dev, SOFTRNIC_TIS, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (tis == NULL)

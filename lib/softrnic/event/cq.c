@@ -350,7 +350,7 @@ cq_from_context(struct softrnic *dev, struct softrnic_cq *cq)
 	cq->eqn = (uint32_t)rnic_cqc_get(cqc, RNIC_CQC_C_EQN);
 	cq->eq = softrnic_object_get(dev, SOFTRNIC_EQ, cq->eqn);
 	/* No reference is taken: libmlx5 gives back the page of CQs that a program leaves for its exit to destroy. */
-	if (cq->eq == NULL || softrnic_object_get(dev, SOFTRNIC_UAR, cq->uar) == NULL)
+	if (cq->eq == NULL || softrnic_object_find(dev, SOFTRNIC_UAR, cq->uar) == NULL)
 		return RNIC_STATUS_BAD_RES;
 	return softrnic_dbrec_init(dev, &cq->dbrec, rnic_cqc_get(cqc, RNIC_CQC_DBR_ADDR));
 }
@@ -406,7 +406,7 @@ free_cq:
 static struct softrnic_cq *
 cq_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
-	return softrnic_object_get(dev, SOFTRNIC_CQ,
+	return softrnic_object_find(dev, SOFTRNIC_CQ,
 				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 

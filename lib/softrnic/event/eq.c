@@ -272,7 +272,7 @@ eq_context(struct softrnic *dev, struct softrnic_eq *eq, const struct softrnic_c
 	eq->mask[1] = rnic_create_eq_in_get(&in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_1);
 	eq->mask[2] = rnic_create_eq_in_get(&in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_2);
 	eq->mask[3] = rnic_create_eq_in_get(&in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_3);
-	eq->uar = softrnic_object_get(dev, SOFTRNIC_UAR, rnic_eqc_get(eqc, RNIC_EQC_UAR_PAGE));
+	eq->uar = softrnic_object_find(dev, SOFTRNIC_UAR, rnic_eqc_get(eqc, RNIC_EQC_UAR_PAGE));
 	if (eq->uar == NULL)
 		return RNIC_STATUS_BAD_RES;
 	return softrnic_ring_init(
@@ -306,7 +306,7 @@ SOFTRNIC_CMD(create_eq)
 SOFTRNIC_CMD(destroy_eq)
 {
 	const struct rnic_object_in *in = cmd->in;
-	struct softrnic_eq *eq = softrnic_object_get(dev, SOFTRNIC_EQ,
+	struct softrnic_eq *eq = softrnic_object_find(dev, SOFTRNIC_EQ,
 						     rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (eq == NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* The commands that the device knows, and what is checked before their handlers see them. */
+#include "softrnic/base/object.h"
 #include "softrnic/engine/qp_create.h"
 #include "softrnic/engine/qp_modify.h"
 #include "softrnic/engine/sq.h"
@@ -16,6 +17,7 @@
 #include "softrnic/hca/pd_uar_counter.h"
 #include "softrnic/hca/reg.h"
 #include "softrnic/hca/roce_addr.h"
+#include "softrnic/hca/uctx.h"
 #include "softrnic/hca/vport.h"
 #include "softrnic/memory/mkey.h"
 #include "softrnic/receive/flow.h"
@@ -32,20 +34,25 @@
 #define IN(layout) sizeof(struct rnic_##layout)
 
 /* clang-format off */
-#define CMD(NAME, in, hca_state, boot, handler)                                                 \
+#define CMD(NAME, in, hca_state, boot, function, handler)                                       \
 	{ .opcode = RNIC_CMD_##NAME, .in_bytes = in, .state = SOFTRNIC_HCA_##hca_state,         \
-	  .needs_boot_pages = boot, .name = #NAME, .fn = softrnic_cmd_##handler }
-/* Bring-up before the firmware has its boot pages; behind them; and everything after INIT_HCA. */
-#define BRINGUP(NAME, in, handler) CMD(NAME, in, ENABLED, false, handler)
-#define BOOTED(NAME, in, handler)  CMD(NAME, in, ENABLED, true, handler)
-#define READY(NAME, in, handler)   CMD(NAME, in, READY, true, handler)
+	  .needs_boot_pages = boot, .of_function = function, .name = #NAME,                     \
+	  .fn = softrnic_cmd_##handler }
+/*
+ * Bring-up before the firmware has its boot pages; behind them; and everything after INIT_HCA, for all who have objects, and for
+ * who has the function.
+ */
+#define BRINGUP(NAME, in, handler)  CMD(NAME, in, ENABLED, false, true, handler)
+#define BOOTED(NAME, in, handler)   CMD(NAME, in, ENABLED, true, true, handler)
+#define READY(NAME, in, handler)    CMD(NAME, in, READY, true, false, handler)
+#define FUNCTION(NAME, in, handler) CMD(NAME, in, READY, true, true, handler)
 
 const struct softrnic_cmd_desc softrnic_cmd_table[] = {
-	BOOTED(QUERY_HCA_CAP, IN(function_in), query_hca_cap),
-	BOOTED(QUERY_ADAPTER, HEADER, query_adapter),
+	CMD(QUERY_HCA_CAP, IN(function_in), ENABLED, true, false, query_hca_cap),
+	CMD(QUERY_ADAPTER, HEADER, ENABLED, true, false, query_adapter),
 	BOOTED(INIT_HCA, 8, init_hca),
 	BRINGUP(TEARDOWN_HCA, IN(teardown_hca_in), teardown_hca),
-	CMD(ENABLE_HCA, IN(function_in), OFF, false, enable_hca),
+	CMD(ENABLE_HCA, IN(function_in), OFF, false, true, enable_hca),
 	BRINGUP(DISABLE_HCA, IN(function_in), disable_hca),
 	BRINGUP(QUERY_PAGES, IN(function_in), query_pages),
 	BRINGUP(MANAGE_PAGES, IN(manage_pages_in), manage_pages),
@@ -56,8 +63,8 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	READY(QUERY_MKEY, IN(object_in), query_mkey),
 	READY(DESTROY_MKEY, IN(object_in), destroy_mkey),
 	READY(QUERY_SPECIAL_CONTEXTS, 8, query_special_contexts),
-	READY(CREATE_EQ, IN(create_eq_in), create_eq),
-	READY(DESTROY_EQ, IN(object_in), destroy_eq),
+	FUNCTION(CREATE_EQ, IN(create_eq_in), create_eq),
+	FUNCTION(DESTROY_EQ, IN(object_in), destroy_eq),
 	READY(QUERY_EQ, IN(object_in), query_eq),
 	READY(CREATE_CQ, IN(create_cq_in), create_cq),
 	READY(DESTROY_CQ, IN(object_in), destroy_cq),
@@ -82,11 +89,11 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	READY(QUERY_XRC_SRQ, IN(object_in), query_xrc_srq),
 	READY(ARM_XRC_SRQ, IN(arm_xrc_srq_in), arm_xrc_srq),
 	READY(QUERY_VPORT_STATE, IN(vport_in), query_vport_state),
-	READY(MODIFY_VPORT_STATE, IN(modify_vport_state_in), modify_vport_state),
+	FUNCTION(MODIFY_VPORT_STATE, IN(modify_vport_state_in), modify_vport_state),
 	READY(QUERY_NIC_VPORT_CONTEXT, IN(query_nic_vport_context_in), query_nic_vport_context),
-	READY(MODIFY_NIC_VPORT_CONTEXT, IN(modify_nic_vport_context_in), modify_nic_vport_context),
+	FUNCTION(MODIFY_NIC_VPORT_CONTEXT, IN(modify_nic_vport_context_in), modify_nic_vport_context),
 	READY(QUERY_ROCE_ADDRESS, IN(query_roce_address_in), query_roce_address),
-	READY(SET_ROCE_ADDRESS, IN(set_roce_address_in), set_roce_address),
+	FUNCTION(SET_ROCE_ADDRESS, IN(set_roce_address_in), set_roce_address),
 	READY(QUERY_HCA_VPORT_PKEY, IN(query_hca_vport_pkey_in), query_hca_vport_pkey),
 	READY(QUERY_VPORT_COUNTER, IN(query_vport_counter_in), query_vport_counter),
 	READY(ALLOC_Q_COUNTER, 8, alloc_q_counter),
@@ -99,13 +106,13 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	BOOTED(ACCESS_REG, IN(access_reg_in), access_reg),
 	READY(ATTACH_TO_MCG, IN(mcg_in), attach_to_mcg),
 	READY(DETACH_FROM_MCG, IN(mcg_in), detach_from_mcg),
-	BRINGUP(NOP, 8, nop),
+	CMD(NOP, 8, ENABLED, false, false, nop),
 	READY(ALLOC_XRCD, 8, alloc_xrcd),
 	READY(DEALLOC_XRCD, IN(object_in), dealloc_xrcd),
 	READY(ALLOC_TRANSPORT_DOMAIN, 8, alloc_transport_domain),
 	READY(DEALLOC_TRANSPORT_DOMAIN, IN(object_in), dealloc_transport_domain),
-	READY(SET_L2_TABLE_ENTRY, IN(l2_table_entry_in), set_l2_table_entry),
-	READY(DELETE_L2_TABLE_ENTRY, IN(l2_table_entry_in), delete_l2_table_entry),
+	FUNCTION(SET_L2_TABLE_ENTRY, IN(l2_table_entry_in), set_l2_table_entry),
+	FUNCTION(DELETE_L2_TABLE_ENTRY, IN(l2_table_entry_in), delete_l2_table_entry),
 	READY(CREATE_TIR, IN(create_tir_in), create_tir),
 	READY(MODIFY_TIR, IN(modify_tir_in), modify_tir),
 	READY(DESTROY_TIR, IN(object_in), destroy_tir),
@@ -141,6 +148,8 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	READY(QUERY_FLOW_TABLE_ENTRY, IN(fte_in), query_flow_table_entry),
 	READY(DELETE_FLOW_TABLE_ENTRY, IN(fte_in), delete_flow_table_entry),
 	READY(MODIFY_FLOW_TABLE, IN(modify_flow_table_in), modify_flow_table),
+	FUNCTION(CREATE_UCTX, IN(create_uctx_in), create_uctx),
+	FUNCTION(DESTROY_UCTX, IN(uctx), destroy_uctx),
 };
 /* clang-format on */
 
@@ -165,9 +174,19 @@ cmd_find(uint16_t opcode)
 	return NULL;
 }
 
+/* On behalf of the kernel; of all, which it does, too; or of a user context that there is. */
+static bool
+cmd_is_for(struct softrnic *dev, const struct softrnic_cmd_desc *desc, uint16_t uid)
+{
+	if (uid == RNIC_UID_KERNEL || uid == RNIC_UID_SHARED)
+		return true;
+	return !desc->of_function && softrnic_object_get(dev, SOFTRNIC_UCTX, uid) != NULL;
+}
+
 static int
 cmd_run(struct softrnic *dev, struct softrnic_cmd *cmd)
 {
+	const uint16_t uid = (uint16_t)rnic_cmd_in_get(cmd->in, RNIC_CMD_IN_UID);
 	const struct softrnic_cmd_desc *desc = cmd_find(cmd->opcode);
 	int status;
 
@@ -179,8 +198,15 @@ cmd_run(struct softrnic *dev, struct softrnic_cmd *cmd)
 		return RNIC_STATUS_BAD_INP_LEN;
 	if (desc->needs_boot_pages && !softrnic_pages_booted(dev))
 		return RNIC_STATUS_NO_RES;
+	if (!cmd_is_for(dev, desc, uid))
+		return RNIC_STATUS_BAD_RES;
 	status = softrnic_like_refuses(dev, cmd);
-	return status != RNIC_STATUS_OK ? status : desc->fn(dev, cmd);
+	if (status != RNIC_STATUS_OK)
+		return status;
+	dev->uid = uid;
+	status = desc->fn(dev, cmd);
+	dev->uid = RNIC_UID_KERNEL;
+	return status;
 }
 
 int

@@ -12,6 +12,7 @@ struct softrnic_cmd_desc {
 	uint16_t in_bytes; /* a shorter input is BAD_INP_LEN */
 	uint8_t state;	   /* enum softrnic_hca_state */
 	bool needs_boot_pages;
+	bool of_function; /* it is about the function: the kernel's alone */
 	const char *name;
 	int (*fn)(struct softrnic *dev, struct softrnic_cmd *cmd);
 };

@@ -59,6 +59,7 @@ static const struct {
 	{ SOFTRNIC_TD, softrnic_object_drop, true },
 	{ SOFTRNIC_XRCD, softrnic_object_drop, true },
 	{ SOFTRNIC_Q_COUNTER, softrnic_object_drop, true },
+	{ SOFTRNIC_UCTX, softrnic_object_drop, true },
 };
 
 #define DROP_WORK 8 /* beside the memory that goes with it: each lies somewhere else */

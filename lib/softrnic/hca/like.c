@@ -151,6 +151,7 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	G(IMAICL, 0),
 	G(UMR_EXTENDED_TRANSLATION_OFFSET, 0),
 	G(UMR_FENCE, 0),
+	G(LOG_MAX_UCTX, 0),
 	G(QKV, 1),
 	G(RELAXED_ORDERING_WRITE, 0),
 	G(RELAXED_ORDERING_READ, 0),

@@ -35,7 +35,7 @@ object_small_dealloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrn
 {
 	const struct rnic_object_in *in = cmd->in;
 	struct softrnic_object *object =
-		softrnic_object_get(dev, type, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
+		softrnic_object_find(dev, type, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (object == NULL)
 		return RNIC_STATUS_BAD_RES;
@@ -143,7 +143,7 @@ q_counter_report(const struct roce_counters *c, struct rnic_query_q_counter_out 
 SOFTRNIC_CMD(query_q_counter)
 {
 	const struct rnic_query_q_counter_in *in = cmd->in;
-	struct softrnic_q_counter *counter = softrnic_object_get(
+	struct softrnic_q_counter *counter = softrnic_object_find(
 		dev, SOFTRNIC_Q_COUNTER,
 		rnic_query_q_counter_in_get(in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID));
 

@@ -107,7 +107,7 @@ SOFTRNIC_CMD(create_mkey)
 	if (status != RNIC_STATUS_OK)
 		goto fail;
 	mkey->page_rights = rnic_create_mkey_in_get(&in, RNIC_CREATE_MKEY_IN_PG_ACCESS);
-	mkey->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, mkey->pd);
+	mkey->pd_object = softrnic_object_find(dev, SOFTRNIC_PD, mkey->pd);
 	if (mkey->pd_object == NULL) {
 		status = RNIC_STATUS_BAD_RES;
 		goto fail;
@@ -132,7 +132,7 @@ SOFTRNIC_CMD(query_mkey)
 {
 	const struct rnic_object_in *in = cmd->in;
 	struct rnic_query_mkey_out *out = cmd->out;
-	const struct softrnic_mkey *mkey = softrnic_object_get(
+	const struct softrnic_mkey *mkey = softrnic_object_find(
 		dev, SOFTRNIC_MKEY, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (mkey == NULL)
@@ -144,7 +144,7 @@ SOFTRNIC_CMD(query_mkey)
 SOFTRNIC_CMD(destroy_mkey)
 {
 	const struct rnic_object_in *in = cmd->in;
-	struct softrnic_mkey *mkey = softrnic_object_get(
+	struct softrnic_mkey *mkey = softrnic_object_find(
 		dev, SOFTRNIC_MKEY, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (mkey == NULL)

@@ -196,7 +196,7 @@ static struct softrnic_flow_table *
 flow_table_find(struct softrnic *dev, uint64_t type, uint64_t number)
 {
 	struct softrnic_flow_table *table =
-		softrnic_object_get(dev, SOFTRNIC_FLOW_TABLE, (uint32_t)number);
+		softrnic_object_find(dev, SOFTRNIC_FLOW_TABLE, (uint32_t)number);
 
 	return table != NULL && table->type == type ? table : NULL;
 }

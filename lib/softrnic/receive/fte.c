@@ -147,7 +147,7 @@ fte_destination_add(struct softrnic *dev, const struct softrnic_flow_table *tabl
 
 	switch (rnic_flow_destination_get(destination, RNIC_FLOW_DESTINATION_TYPE)) {
 	case RNIC_FLOW_DESTINATION_TABLE:
-		next = softrnic_object_get(dev, SOFTRNIC_FLOW_TABLE, id);
+		next = softrnic_object_find(dev, SOFTRNIC_FLOW_TABLE, id);
 		if (next == NULL)
 			return RNIC_STATUS_BAD_RES;
 		/* Levels rise, so that no walk comes back; else STEER_STEPS_MAX ends it. */
@@ -158,7 +158,7 @@ fte_destination_add(struct softrnic *dev, const struct softrnic_flow_table *tabl
 		next->object.refs++;
 		return RNIC_STATUS_OK;
 	case RNIC_FLOW_DESTINATION_TIR:
-		tir = softrnic_object_get(dev, SOFTRNIC_TIR, id);
+		tir = softrnic_object_find(dev, SOFTRNIC_TIR, id);
 		if (tir == NULL)
 			return RNIC_STATUS_BAD_RES;
 		entry->tirs[entry->tir_count++] = tir;
@@ -340,7 +340,7 @@ SOFTRNIC_CMD(set_flow_table_entry)
 	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(in);
 	uint64_t index = rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_FLOW_INDEX);
 	struct softrnic_flow_table *table =
-		softrnic_object_get(dev, SOFTRNIC_FLOW_TABLE,
+		softrnic_object_find(dev, SOFTRNIC_FLOW_TABLE,
 				    (uint32_t)rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_TABLE_ID));
 	struct fte_forward to;
 	struct flow_group *group;
@@ -385,7 +385,7 @@ fte_entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd,
 		     struct flow_group **group)
 {
 	uint64_t index = rnic_fte_in_get(cmd->in, RNIC_FTE_IN_FLOW_INDEX);
-	struct softrnic_flow_table *table = softrnic_object_get(
+	struct softrnic_flow_table *table = softrnic_object_find(
 		dev, SOFTRNIC_FLOW_TABLE, (uint32_t)rnic_fte_in_get(cmd->in, RNIC_FTE_IN_TABLE_ID));
 
 	if (table == NULL || table->type != rnic_fte_in_get(cmd->in, RNIC_FTE_IN_TABLE_TYPE))

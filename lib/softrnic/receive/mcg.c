@@ -200,7 +200,7 @@ mcg_gid_of_command(const struct softrnic_cmd *cmd, uint8_t gid[16])
 static struct softrnic_qp *
 mcg_qp_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
-	return softrnic_object_get(dev, SOFTRNIC_QP,
+	return softrnic_object_find(dev, SOFTRNIC_QP,
 				   (uint32_t)rnic_mcg_in_get(cmd->in, RNIC_MCG_IN_QPN));
 }
 

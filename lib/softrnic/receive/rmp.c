@@ -143,7 +143,7 @@ softrnic_rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
 struct softrnic_rmp *
 softrnic_rmp_find(struct softrnic *dev, uint32_t number, bool of_xrcd)
 {
-	struct softrnic_rmp *rmp = softrnic_object_get(dev, SOFTRNIC_RMP, number);
+	struct softrnic_rmp *rmp = softrnic_object_find(dev, SOFTRNIC_RMP, number);
 
 	return rmp != NULL && (rmp->xrcd != NULL) == of_xrcd ? rmp : NULL;
 }
@@ -176,7 +176,7 @@ rmp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp 
 	rmp->limit = (uint16_t)conf->limit;
 	rmp->pd = conf->pd;
 	cmd->syndrome = syndrome | 2;
-	rmp->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, rmp->pd);
+	rmp->pd_object = softrnic_object_find(dev, SOFTRNIC_PD, rmp->pd);
 	if (rmp->pd_object == NULL)
 		return RNIC_STATUS_BAD_RES;
 	cmd->syndrome = syndrome | 3;

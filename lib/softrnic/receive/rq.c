@@ -555,14 +555,14 @@ rq_from_context(struct softrnic_rq *rq)
 static int
 rq_find_objects(struct softrnic *dev, struct softrnic_rq *rq)
 {
-	rq->cq = softrnic_object_get(dev, SOFTRNIC_CQ,
+	rq->cq = softrnic_object_find(dev, SOFTRNIC_CQ,
 				     (uint32_t)rnic_rqc_get(&rq->context, RNIC_RQC_CQN));
 	if (rq->cq == NULL)
 		return RNIC_STATUS_BAD_RES;
 	if (rq->rmp != NULL) {
 		rq->pd = rq->rmp->pd;
 	} else if (rq->pd != 0) {
-		rq->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, rq->pd);
+		rq->pd_object = softrnic_object_find(dev, SOFTRNIC_PD, rq->pd);
 		if (rq->pd_object == NULL)
 			return RNIC_STATUS_BAD_RES;
 	}
@@ -683,7 +683,7 @@ SOFTRNIC_CMD(modify_rq)
 {
 	struct rnic_modify_rq_in *in = (struct rnic_modify_rq_in *)(uintptr_t)cmd->in;
 	struct rnic_rqc *rqc = rnic_modify_rq_in_rqc(in);
-	struct softrnic_rq *rq = softrnic_object_get(
+	struct softrnic_rq *rq = softrnic_object_find(
 		dev, SOFTRNIC_RQ, (uint32_t)rnic_modify_rq_in_get(in, RNIC_MODIFY_RQ_IN_RQN));
 	uint64_t from = rnic_modify_rq_in_get(in, RNIC_MODIFY_RQ_IN_RQ_STATE);
 	uint64_t to = rnic_rqc_get(rqc, RNIC_RQC_STATE);
@@ -717,7 +717,7 @@ SOFTRNIC_CMD(modify_rq)
 static struct softrnic_rq *
 rq_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
-	return softrnic_object_get(dev, SOFTRNIC_RQ,
+	return softrnic_object_find(dev, SOFTRNIC_RQ,
 				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 

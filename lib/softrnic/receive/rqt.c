@@ -38,7 +38,7 @@ rqt_list(struct softrnic *dev, const struct softrnic_cmd *cmd, size_t fixed, uin
 	if (rqs == NULL)
 		return RNIC_STATUS_NO_RES;
 	for (uint32_t i = 0; i < size; i++) {
-		rqs[i] = softrnic_object_get(dev, SOFTRNIC_RQ,
+		rqs[i] = softrnic_object_find(dev, SOFTRNIC_RQ,
 					     rnic_rqn_entry_get(&entries[i], RNIC_RQN_ENTRY_RQN));
 		if (rqs[i] == NULL) {
 			softrnic_free(dev, rqs);
@@ -91,7 +91,7 @@ SOFTRNIC_CMD(modify_rqt)
 	struct rnic_modify_rqt_in in = *(const struct rnic_modify_rqt_in *)cmd->in;
 	uint64_t bitmask = rnic_modify_rqt_in_get(&in, RNIC_MODIFY_RQT_IN_BITMASK);
 	uint32_t size = rnic_rqtc_get(rnic_modify_rqt_in_rqtc(&in), RNIC_RQTC_RQT_ACTUAL_SIZE);
-	struct softrnic_rqt *rqt = softrnic_object_get(
+	struct softrnic_rqt *rqt = softrnic_object_find(
 		dev, SOFTRNIC_RQT, rnic_modify_rqt_in_get(&in, RNIC_MODIFY_RQT_IN_RQTN));
 	struct softrnic_rq **rqs;
 	int status;
@@ -118,7 +118,7 @@ SOFTRNIC_CMD(modify_rqt)
 SOFTRNIC_CMD(destroy_rqt)
 {
 	const struct rnic_object_in *in = cmd->in;
-	struct softrnic_rqt *rqt = softrnic_object_get(
+	struct softrnic_rqt *rqt = softrnic_object_find(
 		dev, SOFTRNIC_RQT, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (rqt == NULL)
@@ -138,7 +138,7 @@ SOFTRNIC_CMD(query_rqt)
 	struct rnic_query_rqt_out *out = cmd->out;
 	struct rnic_rqtc *rqtc = rnic_query_rqt_out_rqtc(out);
 	struct rnic_rqn_entry *entries = (struct rnic_rqn_entry *)(out + 1);
-	const struct softrnic_rqt *rqt = softrnic_object_get(
+	const struct softrnic_rqt *rqt = softrnic_object_find(
 		dev, SOFTRNIC_RQT, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (rqt == NULL)

@@ -55,17 +55,17 @@ static int
 tir_resolve(struct softrnic *dev, struct softrnic_tir *tir, const struct rnic_tirc *tirc)
 {
 	tir->disp_type = rnic_tirc_get(tirc, RNIC_TIRC_DISP_TYPE);
-	tir->td = softrnic_object_get(dev, SOFTRNIC_TD,
+	tir->td = softrnic_object_find(dev, SOFTRNIC_TD,
 				      rnic_tirc_get(tirc, RNIC_TIRC_TRANSPORT_DOMAIN));
 	if (tir->td == NULL)
 		return RNIC_STATUS_BAD_RES;
 	switch (tir->disp_type) {
 	case RNIC_TIR_DIRECT:
-		tir->rq = softrnic_object_get(dev, SOFTRNIC_RQ,
+		tir->rq = softrnic_object_find(dev, SOFTRNIC_RQ,
 					      rnic_tirc_get(tirc, RNIC_TIRC_INLINE_RQN));
 		return tir->rq == NULL ? RNIC_STATUS_BAD_RES : RNIC_STATUS_OK;
 	case RNIC_TIR_INDIRECT:
-		tir->rqt = softrnic_object_get(dev, SOFTRNIC_RQT,
+		tir->rqt = softrnic_object_find(dev, SOFTRNIC_RQT,
 					       rnic_tirc_get(tirc, RNIC_TIRC_INDIRECT_TABLE));
 		if (tir->rqt == NULL)
 			return RNIC_STATUS_BAD_RES;
@@ -139,7 +139,7 @@ SOFTRNIC_CMD(modify_tir)
 	struct rnic_modify_tir_in in = *(const struct rnic_modify_tir_in *)cmd->in;
 	uint64_t bitmask = rnic_modify_tir_in_get(&in, RNIC_MODIFY_TIR_IN_BITMASK);
 	const struct rnic_tirc *tirc = rnic_modify_tir_in_tirc(&in);
-	struct softrnic_tir *tir = softrnic_object_get(
+	struct softrnic_tir *tir = softrnic_object_find(
 		dev, SOFTRNIC_TIR, rnic_modify_tir_in_get(&in, RNIC_MODIFY_TIR_IN_TIRN));
 	const struct rnic_tirc *hash;
 	struct softrnic_rqt *rqt;
@@ -156,7 +156,7 @@ SOFTRNIC_CMD(modify_tir)
 	if ((bitmask & MODIFY_TIR_INDIRECT_TABLE) != 0) {
 		if (tir->disp_type != RNIC_TIR_INDIRECT)
 			return RNIC_STATUS_BAD_PARAM;
-		rqt = softrnic_object_get(dev, SOFTRNIC_RQT,
+		rqt = softrnic_object_find(dev, SOFTRNIC_RQT,
 					  rnic_tirc_get(tirc, RNIC_TIRC_INDIRECT_TABLE));
 		if (rqt == NULL)
 			return RNIC_STATUS_BAD_RES;
@@ -179,7 +179,7 @@ SOFTRNIC_CMD(modify_tir)
 SOFTRNIC_CMD(destroy_tir)
 {
 	const struct rnic_object_in *in = cmd->in;
-	struct softrnic_tir *tir = softrnic_object_get(
+	struct softrnic_tir *tir = softrnic_object_find(
 		dev, SOFTRNIC_TIR, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (tir == NULL)
@@ -197,7 +197,7 @@ SOFTRNIC_CMD(query_tir)
 {
 	const struct rnic_object_in *in = cmd->in;
 	struct rnic_query_tir_out *out = cmd->out;
-	const struct softrnic_tir *tir = softrnic_object_get(
+	const struct softrnic_tir *tir = softrnic_object_find(
 		dev, SOFTRNIC_TIR, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (tir == NULL)

@@ -94,8 +94,8 @@ xrc_srq_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_
 {
 	rmp->xrc_context = *srqc;
 	cmd->syndrome = 0x705006;
-	rmp->xrcd = softrnic_object_get(dev, SOFTRNIC_XRCD, (uint32_t)GET(XRCD));
-	rmp->cq = softrnic_object_get(dev, SOFTRNIC_CQ, (uint32_t)GET(CQN));
+	rmp->xrcd = softrnic_object_find(dev, SOFTRNIC_XRCD, (uint32_t)GET(XRCD));
+	rmp->cq = softrnic_object_find(dev, SOFTRNIC_CQ, (uint32_t)GET(CQN));
 	return rmp->xrcd != NULL && rmp->cq != NULL ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES;
 }
 
