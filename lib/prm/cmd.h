@@ -116,6 +116,8 @@ enum rnic_cmd_opcode {
 	RNIC_CMD_MODIFY_FLOW_TABLE = 0x93c,
 	RNIC_CMD_CREATE_UCTX = 0xa04,
 	RNIC_CMD_DESTROY_UCTX = 0xa06,
+	RNIC_CMD_CREATE_UMEM = 0xa08,
+	RNIC_CMD_DESTROY_UMEM = 0xa0a,
 };
 
 enum rnic_cmd_status {
@@ -173,6 +175,13 @@ RNIC_LAYOUT(object_out, OBJECT_OUT, 0x10)
 RNIC_LAYOUT(create_uctx_in, CREATE_UCTX_IN, 0x40)
 #define RNIC_UCTX_FIELDS(F) F(RNIC_UCTX_UID, 0x08, 15, 0)
 RNIC_LAYOUT(uctx, UCTX, 0x10)
+
+/* A list of pages follows, each as in a memory key's. */
+#define RNIC_CREATE_UMEM_IN_FIELDS(F)                    \
+	F(RNIC_CREATE_UMEM_IN_LOG_PAGE_SIZE, 0x20, 4, 0) \
+	F(RNIC_CREATE_UMEM_IN_PAGE_OFFSET, 0x24, 31, 0)  \
+	F(RNIC_CREATE_UMEM_IN_NUM_OF_MTT, 0x28, 63, 0)
+RNIC_LAYOUT(create_umem_in, CREATE_UMEM_IN, 0x30)
 
 /* ENABLE_HCA, DISABLE_HCA, QUERY_HCA_CAP, QUERY_PAGES. */
 #define RNIC_FUNCTION_IN_FIELDS(F)                              \

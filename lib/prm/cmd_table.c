@@ -125,6 +125,9 @@ const struct rnic_cmd_desc rnic_cmds[] = {
 	CMD(MODIFY_FLOW_TABLE, IN(modify_flow_table_in)),
 	CMD(CREATE_UCTX, IN(create_uctx_in), OUT(uctx)),
 	CMD(DESTROY_UCTX, IN(uctx)),
+	CMD(CREATE_UMEM, IN(create_umem_in), OUT(object_out),
+	    .in_list = LIST("mtt", page_entry, 0x30, 0)),
+	DESTROY(DESTROY_UMEM),
 };
 const uint32_t rnic_cmd_count = sizeof(rnic_cmds) / sizeof(rnic_cmds[0]);
 

@@ -123,6 +123,7 @@
 	L(modify_flow_table_in, MODIFY_FLOW_TABLE_IN)               \
 	L(create_uctx_in, CREATE_UCTX_IN)                           \
 	L(uctx, UCTX)                                               \
+	L(create_umem_in, CREATE_UMEM_IN)                           \
 	L(flow_table_in, FLOW_TABLE_IN)                             \
 	FRAME(query_flow_table_out)                                 \
 	L(flow_table_context, FLOW_TABLE_CONTEXT)                   \

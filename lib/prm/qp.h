@@ -97,7 +97,8 @@ RNIC_LAYOUT(ads, ADS, 0x2c)
 	F(RNIC_QPC_SW_RQ_COUNTER, 0xbc, 31, 0)        \
 	F(RNIC_QPC_CS_REQ, 0xc4, 15, 8)               \
 	F(RNIC_QPC_CS_RES, 0xc4, 7, 0)                \
-	F(RNIC_QPC_DBR_UMEM_VALID, 0xd0, 28, 28)
+	F(RNIC_QPC_DBR_UMEM_VALID, 0xd0, 28, 28)      \
+	F(RNIC_QPC_DBR_UMEM_ID, 0xe4, 31, 0)
 RNIC_LAYOUT(qpc, QPC, 0xe8)
 RNIC_INNER(qpc, ads, primary_address_path, 0x18)
 RNIC_INNER(qpc, ads, secondary_address_path, 0x44)

@@ -404,6 +404,9 @@ nothing_is_left_when_all_is_destroyed(void **state)
 		{ RNIC_CMD_DESTROY_EQ, w->eq.number },
 		{ RNIC_CMD_DESTROY_EQ, w->loose_eq.number },
 		{ RNIC_CMD_DESTROY_MKEY, w->mkey >> 8 },
+		{ RNIC_CMD_DESTROY_MKEY, w->umem_key >> 8 },
+		{ RNIC_CMD_DESTROY_UMEM, w->umem },
+		{ RNIC_CMD_DESTROY_UMEM, w->loose_umem },
 		{ RNIC_CMD_DEALLOC_Q_COUNTER, w->counter },
 		{ RNIC_CMD_DEALLOC_Q_COUNTER, w->loose_counter },
 		{ RNIC_CMD_DEALLOC_UAR, w->uar },
@@ -425,7 +428,7 @@ nothing_is_left_when_all_is_destroyed(void **state)
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 	/* And by reset, whatever is there. */
 	world_populate(w);
-	assert_int_equal(ctl_stats(&w->hn).objects, 40);
+	assert_int_equal(ctl_stats(&w->hn).objects, 43);
 	softrnic_reset(w->hn.dev);
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 }

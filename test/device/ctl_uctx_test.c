@@ -5,8 +5,7 @@
  * him, by another user, by nobody that there is, and by the kernel.
  */
 #include "ctl_world.h"
-/* The commands are taken from the device's table, so that none is left out. */
-#include "softrnic/hca/cmd_table.h"
+#include "prm/cmd_table.h"
 
 #define CONTEXTS 256
 #define NOBODY	 77
@@ -29,6 +28,7 @@ static const uint16_t nameless[] = {
 	RNIC_CMD_ALLOC_XRCD,
 	RNIC_CMD_ALLOC_TRANSPORT_DOMAIN,
 	RNIC_CMD_CREATE_FLOW_TABLE,
+	RNIC_CMD_CREATE_UMEM,
 };
 
 struct fixture {
@@ -37,15 +37,6 @@ struct fixture {
 };
 
 static uint16_t acting;
-
-static bool
-is_of_function(uint16_t opcode)
-{
-	for (unsigned int i = 0; i < softrnic_cmd_table_size; i++)
-		if (softrnic_cmd_table[i].opcode == opcode)
-			return softrnic_cmd_table[i].of_function;
-	return false;
-}
 
 static bool
 is_nameless(uint16_t opcode)
@@ -60,7 +51,7 @@ is_nameless(uint16_t opcode)
 static uint16_t
 user_or_kernel(uint16_t opcode)
 {
-	return is_of_function(opcode) ? RNIC_UID_KERNEL : acting;
+	return world_is_of_function(opcode) ? RNIC_UID_KERNEL : acting;
 }
 
 static uint16_t
@@ -137,10 +128,10 @@ test_contexts_have_numbers(void **state)
 static void
 each(void **state, bool of_function, void (*check)(struct fixture *f, uint16_t opcode))
 {
-	for (unsigned int i = 0; i < softrnic_cmd_table_size; i++) {
-		const uint16_t opcode = softrnic_cmd_table[i].opcode;
+	for (unsigned int i = 0; i < rnic_cmd_count; i++) {
+		const uint16_t opcode = (uint16_t)rnic_cmds[i].opcode;
 
-		if (softrnic_cmd_table[i].of_function != of_function)
+		if (world_is_of_function(opcode) != of_function)
 			continue;
 		check(*state, opcode);
 		hn_stop(&((struct fixture *)*state)->w.hn);
@@ -243,6 +234,26 @@ test_owners_mix(void **state)
 	assert_int_equal(hn_destroy(hn, RNIC_CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
+/* Linux' XRC initiators: without a receive queue, whose CQ is the kernel's. */
+static void
+test_a_receive_cq_that_is_not_used(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(world_good(&f->w, RNIC_CMD_CREATE_QP));
+	struct hn_cq kernels;
+
+	f->w.hn.uid = NULL;
+	hn_create_cq(&f->w.hn, &kernels, f->w.uar, f->w.eq.number, 4);
+	f->w.hn.uid = always;
+	acting = f->owner;
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, kernels.number);
+	assert_int_equal(world_run(&f->w, NULL), RNIC_STATUS_BAD_RES);
+	rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_ZERO_SIZE_RQ);
+	assert_int_equal(world_run(&f->w, NULL), RNIC_STATUS_OK);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, kernels.number);
+	assert_int_equal(world_run(&f->w, NULL), RNIC_STATUS_BAD_RES);
+}
+
 static void
 test_a_context_goes_behind_its_objects(void **state)
 {
@@ -295,6 +306,7 @@ main(void)
 		TEST(test_the_function_is_the_kernel_s),
 		TEST(test_what_is_shared_is_for_all_to_name),
 		TEST(test_owners_mix),
+		TEST(test_a_receive_cq_that_is_not_used),
 		TEST(test_a_context_goes_behind_its_objects),
 		TEST(test_teardown_drops_contexts),
 	};

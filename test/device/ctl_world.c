@@ -5,6 +5,7 @@
 #include "driver/qp.h"
 #include "driver/rmp.h"
 #include "driver/roce_addr.h"
+#include "driver/umem.h"
 #include "driver/vport.h"
 #include "driver/xrc_srq.h"
 /* The state in which each command works, personalities, and a request that failed: none can be asked of a device. */
@@ -125,6 +126,17 @@ good_rq(struct world *w, void *in)
 				   .ring = RING(w) };
 
 	return drv_rq_fill(in, &rq);
+}
+
+static uint32_t
+good_umem(const struct world *w, void *in)
+{
+	const struct drv_umem umem = {
+		.log_page_size = 12,
+		.pages = { w->memory | RNIC_MTT_READ | RNIC_MTT_WRITE, 4096, 4 },
+	};
+
+	return drv_umem_fill(in, &umem);
 }
 
 static uint32_t
@@ -499,6 +511,8 @@ world_good_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_DEALLOC_XRCD: return number_in(in, w->loose_xrcd);
 	case RNIC_CMD_CREATE_UCTX: return sizeof(struct rnic_create_uctx_in);
 	case RNIC_CMD_DESTROY_UCTX: return number_in(in, w->loose_uctx);
+	case RNIC_CMD_CREATE_UMEM: return good_umem(w, in);
+	case RNIC_CMD_DESTROY_UMEM: return number_in(in, w->loose_umem);
 	case RNIC_CMD_DEALLOC_Q_COUNTER: return number_in(in, w->loose_counter);
 	case RNIC_CMD_CREATE_TIS: return drv_tis_fill(in, w->td);
 	case RNIC_CMD_MODIFY_TIS:
@@ -643,29 +657,34 @@ populate_qps(struct world *w)
 	populate_datagrams(w);
 }
 
-/* The number is as long as that of other objects here. */
-static uint32_t
-uctx_create(struct world *w)
-{
-	uint32_t uid;
-
-	world_good(w, RNIC_CMD_CREATE_UCTX);
-	assert_int_equal(world_run(w, &uid), RNIC_STATUS_OK);
-	return uid;
-}
-
-/* A domain of this one's: commands of others do not come between. */
 static void
 populate_uctx(struct world *w)
 {
 	struct rnic_object_in in = { 0 };
 
-	w->uctx = uctx_create(w);
-	w->loose_uctx = uctx_create(w);
+	world_good(w, RNIC_CMD_CREATE_UCTX);
+	assert_int_equal(world_run(w, &w->uctx), RNIC_STATUS_OK);
+	assert_int_equal(world_run(w, &w->loose_uctx), RNIC_STATUS_OK);
 	hn_head(&in, RNIC_CMD_ALLOC_PD, 0);
-	w->users_pd = 0;
 	rnic_cmd_in_set((void *)&in, RNIC_CMD_IN_UID, w->uctx);
 	assert_int_equal(drv_execute(&w->hn.drv, &in, sizeof(in), &w->users_pd), RNIC_STATUS_OK);
+}
+
+static void
+populate_umem(struct world *w)
+{
+	struct drv_mkey mkey = { .mode = RNIC_MKEY_MTT,
+				 .access = DRV_LR,
+				 .log_page_size = 12,
+				 .pd = w->pd,
+				 .length = 8192,
+				 .umem_at = 4096 };
+
+	world_good(w, RNIC_CMD_CREATE_UMEM);
+	assert_int_equal(world_run(w, &w->umem), RNIC_STATUS_OK);
+	assert_int_equal(world_run(w, &w->loose_umem), RNIC_STATUS_OK);
+	mkey.umem = w->umem;
+	assert_int_equal(drv_mkey_create(&w->hn.drv, &mkey, &w->umem_key), RNIC_STATUS_OK);
 }
 
 void
@@ -706,6 +725,7 @@ world_populate(struct world *w)
 	populate_flows(w);
 	populate_qps(w);
 	populate_uctx(w);
+	populate_umem(w);
 	memset(in, 0, sizeof(in));
 	hn_head(in, RNIC_CMD_SET_L2_TABLE_ENTRY, 0);
 	created(hn, in, good_l2_entry((void *)in, 0));
@@ -754,6 +774,15 @@ world_make_for(struct world *w, uint16_t opcode)
 			state = (enum world_state)softrnic_cmd_table[i].state;
 	}
 	make(w, state, opcode == RNIC_CMD_INIT_HCA);
+}
+
+bool
+world_is_of_function(uint16_t opcode)
+{
+	for (unsigned int i = 0; i < softrnic_cmd_table_size; i++)
+		if (softrnic_cmd_table[i].opcode == opcode)
+			return softrnic_cmd_table[i].of_function;
+	return false;
 }
 
 int

@@ -21,6 +21,7 @@ struct world {
 	/* in each state that commands lead to; that of RST has its receive WQEs in rmp */
 	uint32_t qps[RNIC_QP_STATE_SQD + 1], rmp, loose_rmp;
 	uint32_t xrcd, loose_xrcd, xrc_srq;
+	uint32_t umem, loose_umem, umem_key; /* the key is of the first one's pages */
 	uint32_t uctx, loose_uctx,
 		users_pd;  /* a user context, one with nothing, and the first one's domain */
 	uint32_t datagram; /* a QP of datagrams in RTS, and in the group */
@@ -47,6 +48,8 @@ enum world_state {
 void world_make(struct world *w, enum world_state state);
 /* In the state in which a command's good input works. */
 void world_make_for(struct world *w, uint16_t opcode);
+/* The command is about the function: no user's. */
+bool world_is_of_function(uint16_t opcode);
 /* For cmocka: one that is ready; ctl_teardown() ends it. */
 int world_setup(void **state);
 /* One more of everything. */

@@ -163,13 +163,14 @@ test_ranges_of_a_ring_are_charged(void **state)
 {
 	struct fixture *f = *state;
 	struct rnic_be64 page = rnic_cpu_to_be64(IOVA);
+	const struct softrnic_ring_place place = { .pas = &page,
+						   .pas_bytes = sizeof(page),
+						   .log_page_size = PAGE_LOG - 12 };
 	struct softrnic *dev = f->dp.dev;
 	static struct softrnic_ring ring; /* known by its place, also when this has failed */
 
 	softrnic_share_begin(dev, 0);
-	assert_int_equal(softrnic_ring_init(dev, &ring, &page, sizeof(page), PAGE_LOG - 12, 0, PAGE,
-					    SOFTRNIC_DMA_READ),
-			 0);
+	assert_int_equal(softrnic_ring_init(dev, &ring, &place, PAGE, SOFTRNIC_DMA_READ), 0);
 	assert_in_range(dev->budget->spent, RANGES / 16, RANGES / 16 + 1);
 	change_map(f);
 	softrnic_share_begin(dev, 0);

@@ -70,6 +70,9 @@ drv_mkey_fill(void *in, const struct drv_mkey *mkey)
 	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, mkey->log_page_size);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_PG_ACCESS, mkey->page_rights);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_VALID, mkey->umem != 0);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_ID, mkey->umem);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_OFFSET, mkey->umem_at);
 	put_translations((struct rnic_create_mkey_in *)in + 1, mkey);
 	return (uint32_t)drv_mkey_bytes(mkey);
 }

@@ -31,6 +31,9 @@ struct drv_mkey {
 	uint32_t qpn; /* 0: any */
 	bool umr, rinval;
 	uint32_t room; /* entries that WQEs may fill it with */
+	/* Not 0: its pages are this umem's, from so far into it on. */
+	uint32_t umem;
+	uint64_t umem_at;
 };
 
 /* An entry of a list of keys: so many bytes from this address of that key on. */

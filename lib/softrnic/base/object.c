@@ -37,6 +37,7 @@ static const struct {
 	[SOFTRNIC_RMP] = { 0x6000, 1 << 12 },
 	[SOFTRNIC_XRCD] = { 0xe0, 1 << 10 },
 	[SOFTRNIC_UCTX] = { 0x01, 1 << 8 },
+	[SOFTRNIC_UMEM] = { 0x200, 1 << 14 },
 };
 
 /* Numbers of these are given again at once; those of the rest go round, so that a stale one is noticed. */

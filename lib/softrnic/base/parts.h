@@ -30,6 +30,7 @@ enum softrnic_object_type {
 	SOFTRNIC_RMP,
 	SOFTRNIC_XRCD,
 	SOFTRNIC_UCTX,
+	SOFTRNIC_UMEM,
 	SOFTRNIC_OBJECT_TYPES,
 };
 

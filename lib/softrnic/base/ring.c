@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "prm/cmd.h"
+#include "prm/mkey.h"
 #include "softrnic/base/log.h"
 #include "softrnic/base/memory.h"
 #include "softrnic/base/resolved.h"
@@ -68,26 +69,10 @@ ring_list_bytes(const struct softrnic_ring *ring)
 	return (uint64_t)ring->page_count * (sizeof(*ring->pages) + sizeof(*ring->host_list));
 }
 
-int
-softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struct rnic_be64 *pas,
-		   size_t pas_bytes, unsigned int log_page_size, uint32_t page_offset,
-		   uint32_t bytes, unsigned int prot)
+/* Room for so many pages. */
+static int
+ring_room(struct softrnic *dev, struct softrnic_ring *ring, uint64_t count)
 {
-	unsigned int page_shift = RING_PAGE_SHIFT + log_page_size;
-	uint64_t page_bytes, count;
-	uint32_t offset;
-
-	memset(ring, 0, sizeof(*ring));
-	if (page_shift > RING_PAGE_SHIFT_MAX || bytes == 0)
-		return RNIC_STATUS_BAD_PARAM;
-	page_bytes = UINT64_C(1) << page_shift;
-	offset = (uint32_t)(page_offset * (page_bytes / RING_PAGE_PARTS));
-	if (page_offset >= RING_PAGE_PARTS || (uint64_t)offset + bytes > UINT32_MAX)
-		return RNIC_STATUS_BAD_PARAM;
-	count = ((uint64_t)offset + bytes + page_bytes - 1) >> page_shift;
-	if (pas_bytes / sizeof(*pas) < count)
-		return RNIC_STATUS_BAD_INP_LEN;
-
 	ring->page_count = (uint32_t)count;
 	if (ring_list_bytes(ring) > SOFTRNIC_RING_MEMORY - dev->rings_memory) {
 		SOFTRNIC_LOG(NOTICE, dev,
@@ -99,33 +84,102 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 	dev->rings_memory += ring_list_bytes(ring);
 	ring->pages = softrnic_alloc(dev, count, sizeof(*ring->pages));
 	ring->host_list = softrnic_alloc(dev, count, sizeof(*ring->host_list));
-	if (ring->pages == NULL || ring->host_list == NULL) {
-		softrnic_ring_fini(ring);
-		return RNIC_STATUS_NO_RES;
-	}
-	ring->page_shift = page_shift;
-	ring->offset = offset;
-	ring->bytes = bytes;
-	ring->prot = prot;
-	for (uint32_t i = 0; i < count; i++) {
-		ring->pages[i] = rnic_be64_to_cpu(pas[i]);
+	return ring->pages == NULL || ring->host_list == NULL ? RNIC_STATUS_NO_RES : RNIC_STATUS_OK;
+}
+
+/* Pages that the command lists. */
+static int
+ring_of_list(struct softrnic *dev, struct softrnic_ring *ring,
+	     const struct softrnic_ring_place *place)
+{
+	const uint64_t page_bytes = UINT64_C(1) << ring->page_shift;
+	const uint64_t count =
+		((uint64_t)ring->offset + ring->bytes + page_bytes - 1) >> ring->page_shift;
+	int status;
+
+	if (place->pas_bytes / sizeof(*place->pas) < count)
+		return RNIC_STATUS_BAD_INP_LEN;
+	status = ring_room(dev, ring, count);
+	for (uint32_t i = 0; status == RNIC_STATUS_OK && i < count; i++) {
+		ring->pages[i] = rnic_be64_to_cpu(place->pas[i]);
 		if ((ring->pages[i] & (page_bytes - 1)) != 0) {
 			SOFTRNIC_LOG(INFO, dev,
 				     "queue page 0x%" PRIx64 " is not aligned to 2^%u bytes",
-				     ring->pages[i], page_shift);
-			softrnic_ring_fini(ring);
-			return RNIC_STATUS_BAD_PARAM;
+				     ring->pages[i], ring->page_shift);
+			status = RNIC_STATUS_BAD_PARAM;
 		}
 	}
-	if (!softrnic_ring_refresh(dev, ring)) {
+	return status;
+}
+
+/* Pages of a umem, of whatever size they are there. Entries do not cross them: all are as long as what they are aligned to. */
+static int
+ring_of_umem(struct softrnic *dev, struct softrnic_ring *ring,
+	     const struct softrnic_ring_place *place)
+{
+	const uint64_t skip = ring->offset;
+	struct softrnic_umem *umem;
+	uint64_t begin, count;
+	int status = softrnic_umem_find(dev, &place->address, skip + ring->bytes, &umem);
+
+	if (status != RNIC_STATUS_OK)
+		return status;
+	begin = umem->offset + place->address.at + skip;
+	if (umem->page_shift > RING_PAGE_SHIFT_MAX || begin % RING_PAGE_PARTS != 0 ||
+	    ((ring->prot & SOFTRNIC_DMA_READ) != 0 && (umem->rights & RNIC_MTT_READ) == 0) ||
+	    ((ring->prot & SOFTRNIC_DMA_WRITE) != 0 && (umem->rights & RNIC_MTT_WRITE) == 0))
+		return RNIC_STATUS_BAD_PARAM;
+	ring->page_shift = umem->page_shift;
+	ring->offset = (uint32_t)(begin & ((UINT64_C(1) << umem->page_shift) - 1));
+	if ((uint64_t)ring->offset + ring->bytes > UINT32_MAX)
+		return RNIC_STATUS_BAD_PARAM;
+	count = ((begin + ring->bytes - 1) >> umem->page_shift) - (begin >> umem->page_shift) + 1;
+	status = ring_room(dev, ring, count);
+	if (status != RNIC_STATUS_OK)
+		return status;
+	memcpy(ring->pages, umem->pages + (begin >> umem->page_shift),
+	       count * sizeof(*ring->pages));
+	ring->umem = &umem->object;
+	ring->umem->refs++;
+	return RNIC_STATUS_OK;
+}
+
+/* Without an address; what is to be given back is in the ring. */
+static int
+ring_prepare(struct softrnic *dev, struct softrnic_ring *ring,
+	     const struct softrnic_ring_place *place)
+{
+	const uint64_t page_shift = RING_PAGE_SHIFT + place->log_page_size;
+	const uint64_t part = (UINT64_C(1) << page_shift) / RING_PAGE_PARTS;
+
+	if (page_shift > RING_PAGE_SHIFT_MAX || ring->bytes == 0 ||
+	    place->page_offset >= RING_PAGE_PARTS ||
+	    place->page_offset * part + ring->bytes > UINT32_MAX)
+		return RNIC_STATUS_BAD_PARAM;
+	ring->page_shift = (uint8_t)page_shift;
+	ring->offset = (uint32_t)(place->page_offset * part);
+	return place->address.in_umem ? ring_of_umem(dev, ring, place)
+				      : ring_of_list(dev, ring, place);
+}
+
+int
+softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring,
+		   const struct softrnic_ring_place *place, uint32_t bytes, unsigned int prot)
+{
+	int status;
+
+	*ring = (struct softrnic_ring){ .bytes = bytes, .prot = prot };
+	status = ring_prepare(dev, ring, place);
+	if (status == RNIC_STATUS_OK && !softrnic_ring_refresh(dev, ring)) {
 		SOFTRNIC_LOG(INFO, dev,
 			     "queue of %u bytes at 0x%" PRIx64
 			     ": not all of it is mapped for the device",
 			     bytes, ring->pages[0]);
-		softrnic_ring_fini(ring);
-		return RNIC_STATUS_BAD_PARAM;
+		status = RNIC_STATUS_BAD_PARAM;
 	}
-	return RNIC_STATUS_OK;
+	if (status != RNIC_STATUS_OK)
+		softrnic_ring_fini(ring);
+	return status;
 }
 
 void
@@ -136,6 +190,8 @@ softrnic_ring_fini(struct softrnic_ring *ring)
 	ring->dev->rings_memory -= ring_list_bytes(ring);
 	softrnic_spend_bytes(ring->dev, ring_list_bytes(ring));
 	softrnic_ring_forget(ring);
+	if (ring->umem != NULL)
+		ring->umem->refs--;
 	softrnic_free(ring->dev, ring->pages);
 	softrnic_free(ring->dev, ring->host_list);
 	memset(ring, 0, sizeof(*ring));
@@ -180,17 +236,39 @@ softrnic_dbrec_forget(struct softrnic *dev, struct softrnic_dbrec *dbrec)
 }
 
 int
-softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova)
+softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec,
+		    const struct softrnic_address *address)
 {
-	dbrec->iova = iova;
-	if (iova % sizeof(struct rnic_wq_dbrec) != 0 || !softrnic_dbrec_refresh(dev, dbrec)) {
+	struct softrnic_umem *umem;
+	int status;
+
+	dbrec->iova = address->at;
+	if (address->in_umem) {
+		status = softrnic_umem_find(dev, address, sizeof(struct rnic_wq_dbrec), &umem);
+		if (status != RNIC_STATUS_OK)
+			return status;
+		dbrec->iova = softrnic_umem_at(umem, address->at);
+		dbrec->umem = &umem->object;
+		dbrec->umem->refs++;
+	}
+	if (dbrec->iova % sizeof(struct rnic_wq_dbrec) != 0 ||
+	    !softrnic_dbrec_refresh(dev, dbrec)) {
 		SOFTRNIC_LOG(INFO, dev,
 			     "doorbell record at 0x%" PRIx64
 			     ": not aligned to 8 bytes, or not mapped for the device",
-			     iova);
+			     dbrec->iova);
 		return RNIC_STATUS_BAD_PARAM;
 	}
 	return RNIC_STATUS_OK;
+}
+
+void
+softrnic_dbrec_fini(struct softrnic *dev, struct softrnic_dbrec *dbrec)
+{
+	softrnic_dbrec_forget(dev, dbrec);
+	if (dbrec->umem != NULL)
+		dbrec->umem->refs--;
+	dbrec->umem = NULL;
 }
 
 void

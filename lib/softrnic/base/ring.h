@@ -6,6 +6,7 @@
 
 #include "softrnic/base/device.h"
 #include "softrnic/base/dma.h"
+#include "softrnic/base/umem.h"
 
 /*
  * A ring in host memory (ring.c): the page list that a CREATE command carried, resolved to host addresses at create time and
@@ -21,6 +22,7 @@ struct softrnic_ring {
 	uint64_t generation;
 	unsigned int prot;
 	void *flat; /* start of the ring if its pages are neighbours in host memory, else NULL */
+	struct softrnic_object *umem; /* that it lies in, or NULL */
 	/* whose memory its lists take (SOFTRNIC_RING_MEMORY); NULL: there are none */
 	struct softrnic *dev;
 	void **host_list; /* the room of `host` */
@@ -32,12 +34,18 @@ struct softrnic_ring {
  */
 #define SOFTRNIC_RING_MEMORY (UINT64_C(128) << 20)
 /*
- * From a page list (big-endian addresses); RNIC_STATUS_OK, BAD_PARAM (not reachable, bad sizes), BAD_INP_LEN or NO_RES.
- * Sizes as contexts have them: pages of 4 KiB << log_page_size, the ring begins page_offset 64ths of a page in the first.
+ * Where a command says that a ring lies, in sizes as contexts have them: from page_offset 64ths of a page on, in pages of
+ * 4 KiB << log_page_size that it lists (big-endian addresses), or that begin so far into a umem.
  */
+struct softrnic_ring_place {
+	const struct rnic_be64 *pas;
+	size_t pas_bytes;
+	uint64_t log_page_size, page_offset;
+	struct softrnic_address address; /* not looked at if it is in no umem */
+};
+/* RNIC_STATUS_OK, BAD_PARAM (not reachable, bad sizes), BAD_RES (no such umem), BAD_INP_LEN or NO_RES. */
 int softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring,
-		       const struct rnic_be64 *pas, size_t pas_bytes, unsigned int log_page_size,
-		       uint32_t page_offset, uint32_t bytes, unsigned int prot);
+		       const struct softrnic_ring_place *place, uint32_t bytes, unsigned int prot);
 void softrnic_ring_fini(struct softrnic_ring *ring);
 /* `to`, which has been given back, becomes what `from` is; `from` is empty then. */
 void softrnic_ring_move(struct softrnic_ring *to, struct softrnic_ring *from);
@@ -62,10 +70,14 @@ struct softrnic_dbrec {
 	uint64_t iova;
 	void *host; /* NULL: not reachable */
 	uint64_t generation;
+	struct softrnic_object *umem; /* that it lies in, or NULL */
 	struct softrnic_resolved resolved;
 };
-/* RNIC_STATUS_OK, or BAD_PARAM: not on 8 bytes, or not reachable. */
-int softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova);
+/* RNIC_STATUS_OK, BAD_PARAM (not on 8 bytes, or not reachable), BAD_RES (no such umem). */
+int softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec,
+			const struct softrnic_address *address);
+/* All zero is fine. */
+void softrnic_dbrec_fini(struct softrnic *dev, struct softrnic_dbrec *dbrec);
 bool softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec);
 /* Counter 0 or 1 of the record, host order, read with acquire; false: not reachable. */
 static inline bool

@@ -43,4 +43,30 @@ softrnic_ring_waiting(struct softrnic *dev, struct softrnic_ring *ring,
 	return unlikely(counter > 1u << log_size) ? -EOVERFLOW : (int)counter;
 }
 
+/* Where its context, which SQs, RQs and pools have within theirs, says that it lies; `list`: the command's pages. */
+static inline struct softrnic_ring_place
+softrnic_wq_place(const struct rnic_wq *wq, const void *list, size_t list_bytes)
+{
+	return (struct softrnic_ring_place){
+		.pas = list,
+		.pas_bytes = list_bytes,
+		.log_page_size = rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ),
+		.page_offset = rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET),
+		.address = { .in_umem = rnic_wq_get(wq, RNIC_WQ_WQ_UMEM_VALID) != 0,
+			     .umem = (uint32_t)rnic_wq_get(wq, RNIC_WQ_WQ_UMEM_ID),
+			     .at = rnic_wq_get(wq, RNIC_WQ_WQ_UMEM_OFFSET) },
+	};
+}
+
+/* And its doorbell record. */
+static inline struct softrnic_address
+softrnic_wq_record(const struct rnic_wq *wq)
+{
+	return (struct softrnic_address){
+		.in_umem = rnic_wq_get(wq, RNIC_WQ_DBR_UMEM_VALID) != 0,
+		.umem = (uint32_t)rnic_wq_get(wq, RNIC_WQ_DBR_UMEM_ID),
+		.at = rnic_wq_get(wq, RNIC_WQ_DBR_ADDR),
+	};
+}
+
 #endif

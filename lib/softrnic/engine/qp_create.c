@@ -79,8 +79,6 @@ qp_context_fault(const struct softrnic *dev, const struct rnic_qpc *qpc)
 		return "a queue pair begins in RST";
 	if (GET(OFFLOAD_TYPE) != 0 || GET(END_PADDING_MODE) != 0 || GET(WQ_SIGNATURE) != 0)
 		return "offloads, padding and signatures are not offered";
-	if (GET(DBR_UMEM_VALID) != 0)
-		return "there are no umems";
 	return qp_receive_fault(qpc);
 #undef GET
 }
@@ -125,7 +123,9 @@ qp_find_objects(struct softrnic *dev, struct softrnic_qp *qp)
 #define FIELD(field)	  ((uint32_t)rnic_qpc_get(qpc, RNIC_QPC_##field))
 #define FIND(type, field) softrnic_object_find(dev, SOFTRNIC_##type, FIELD(field))
 	qp->send_cq = FIND(CQ, CQN_SND);
-	qp->recv_cq = FIND(CQ, CQN_RCV);
+	/* Without a receive queue it takes no completion: Linux names one of its own for a user's. */
+	qp->recv_cq = qp->no_rq ? softrnic_object_get(dev, SOFTRNIC_CQ, FIELD(CQN_RCV))
+				: FIND(CQ, CQN_RCV);
 	if (qp->type != SOFTRNIC_QP_REG_UMR)
 		qp->pd_object = FIND(PD, PD);
 	if (is_target)
@@ -176,7 +176,7 @@ qp_free(struct softrnic *dev, struct softrnic_qp *qp)
 		softrnic_uar_user(dev, qp->uar, -1);
 	softrnic_object_remove(dev, &qp->object);
 	softrnic_ring_fini(&qp->ring);
-	softrnic_dbrec_forget(dev, &qp->dbrec);
+	softrnic_dbrec_fini(dev, &qp->dbrec);
 	qp_references(qp, -1);
 	softrnic_free(dev, qp);
 }
@@ -196,22 +196,35 @@ qp_rings_init(struct softrnic *dev, const struct softrnic_cmd *cmd, struct softr
 {
 	const struct rnic_create_qp_in *in = cmd->in;
 	const struct rnic_qpc *qpc = &qp->context;
+	const struct softrnic_address record = {
+		.in_umem = rnic_qpc_get(qpc, RNIC_QPC_DBR_UMEM_VALID) != 0,
+		.umem = (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_DBR_UMEM_ID),
+		.at = rnic_qpc_get(qpc, RNIC_QPC_DBR_ADDR),
+	};
+	const struct softrnic_ring_place place = {
+		.pas = (const struct rnic_be64 *)(in + 1),
+		.pas_bytes = cmd->in_bytes - sizeof(*in),
+		.log_page_size = rnic_qpc_get(qpc, RNIC_QPC_LOG_PAGE_SIZE),
+		.page_offset = rnic_qpc_get(qpc, RNIC_QPC_PAGE_OFFSET),
+		.address = { .in_umem = rnic_create_qp_in_get(in,
+							      RNIC_CREATE_QP_IN_WQ_UMEM_VALID) != 0,
+			     .umem = (uint32_t)rnic_create_qp_in_get(in,
+								     RNIC_CREATE_QP_IN_WQ_UMEM_ID),
+			     .at = rnic_create_qp_in_get(in, RNIC_CREATE_QP_IN_WQ_UMEM_OFFSET) },
+	};
 	uint32_t bytes = qp->sq_offset;
 	int status;
 
 	if (softrnic_qp_is_xrc_target(qp))
 		return RNIC_STATUS_OK;
-	status = softrnic_dbrec_init(dev, &qp->dbrec, rnic_qpc_get(qpc, RNIC_QPC_DBR_ADDR));
+	status = softrnic_dbrec_init(dev, &qp->dbrec, &record);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	if (!qp->no_sq)
 		bytes += RNIC_WQEBB_BYTES << qp->sq_log_size;
 	if (bytes == 0)
 		return RNIC_STATUS_OK;
-	return softrnic_ring_init(
-		dev, &qp->ring, (const struct rnic_be64 *)(in + 1), cmd->in_bytes - sizeof(*in),
-		(unsigned int)rnic_qpc_get(qpc, RNIC_QPC_LOG_PAGE_SIZE),
-		(uint32_t)rnic_qpc_get(qpc, RNIC_QPC_PAGE_OFFSET), bytes, SOFTRNIC_DMA_READ);
+	return softrnic_ring_init(dev, &qp->ring, &place, bytes, SOFTRNIC_DMA_READ);
 }
 
 /* Everything of CREATE_QP but memory, open and number. */
@@ -225,8 +238,6 @@ qp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *q
 	qp->context = *rnic_create_qp_in_qpc(in);
 	cmd->syndrome = 0x500001;
 	fault = qp_context_fault(dev, &qp->context);
-	if (fault == NULL && rnic_create_qp_in_get(in, RNIC_CREATE_QP_IN_WQ_UMEM_VALID) != 0)
-		fault = "there are no umems";
 	if (fault == NULL && softrnic_quirks_roce_off(dev))
 		fault = "RoCE is off";
 	if (fault != NULL)
@@ -276,7 +287,7 @@ close_qp:
 free_ring:
 	softrnic_ring_fini(&qp->ring);
 free_qp:
-	softrnic_dbrec_forget(dev, &qp->dbrec);
+	softrnic_dbrec_fini(dev, &qp->dbrec);
 	softrnic_free(dev, qp);
 	return status;
 }
@@ -285,7 +296,7 @@ static struct softrnic_qp *
 qp_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
 	return softrnic_object_find(dev, SOFTRNIC_QP,
-				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+				    (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 
 /* In any state, as a card does: what is under way ends nowhere. */

@@ -403,7 +403,7 @@ static struct softrnic_qp *
 qp_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
 	return softrnic_object_find(dev, SOFTRNIC_QP,
-				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+				    (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 
 SOFTRNIC_CMD(2err_qp)

@@ -611,7 +611,7 @@ sq_free(struct softrnic *dev, struct softrnic_sq *sq)
 	softrnic_uar_user(dev, sq->uar, -1);
 	softrnic_object_remove(dev, &sq->object);
 	softrnic_ring_fini(&sq->ring);
-	softrnic_dbrec_forget(dev, &sq->dbrec);
+	softrnic_dbrec_fini(dev, &sq->dbrec);
 	sq->cq->object.refs--;
 	sq->pd_object->refs--;
 	sq->uar_object->refs--;
@@ -639,9 +639,7 @@ sq_from_context(const struct softrnic *dev, struct softrnic_sq *sq)
 	    rnic_sqc_get(sqc, RNIC_SQC_TIS_LST_SZ) > 1 ||
 	    rnic_wq_get(wq, RNIC_WQ_WQ_TYPE) != RNIC_WQ_CYCLIC ||
 	    rnic_wq_get(wq, RNIC_WQ_LOG_WQ_STRIDE) != 6 ||
-	    rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ) > 15 || rnic_wq_get(wq, RNIC_WQ_WQ_SIGNATURE) != 0 ||
-	    rnic_wq_get(wq, RNIC_WQ_DBR_UMEM_VALID) != 0 ||
-	    rnic_wq_get(wq, RNIC_WQ_WQ_UMEM_VALID) != 0)
+	    rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ) > 15 || rnic_wq_get(wq, RNIC_WQ_WQ_SIGNATURE) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	sq->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
 	sq->rlky = rnic_sqc_get(sqc, RNIC_SQC_RLKY) != 0;
@@ -660,7 +658,7 @@ static int
 sq_find_objects(struct softrnic *dev, struct softrnic_sq *sq)
 {
 	sq->cq = softrnic_object_find(dev, SOFTRNIC_CQ,
-				     (uint32_t)rnic_sqc_get(&sq->context, RNIC_SQC_CQN));
+				      (uint32_t)rnic_sqc_get(&sq->context, RNIC_SQC_CQN));
 	sq->pd_object = softrnic_object_find(dev, SOFTRNIC_PD, sq->pd);
 	sq->uar_object = softrnic_object_find(dev, SOFTRNIC_UAR, sq->uar);
 	if (sq->cq == NULL || sq->pd_object == NULL || sq->uar_object == NULL)
@@ -677,6 +675,8 @@ SOFTRNIC_CMD(create_sq)
 {
 	struct rnic_create_sq_in *in = (struct rnic_create_sq_in *)(uintptr_t)cmd->in;
 	struct softrnic_sq *sq = softrnic_alloc(dev, 1, sizeof(*sq));
+	struct softrnic_ring_place place;
+	struct softrnic_address record;
 	const struct rnic_wq *wq;
 	int status;
 
@@ -693,15 +693,14 @@ SOFTRNIC_CMD(create_sq)
 	if (status != RNIC_STATUS_OK)
 		goto free_sq;
 	cmd->syndrome = 0x904003;
-	status = softrnic_dbrec_init(dev, &sq->dbrec, rnic_wq_get(wq, RNIC_WQ_DBR_ADDR));
+	record = softrnic_wq_record(wq);
+	status = softrnic_dbrec_init(dev, &sq->dbrec, &record);
 	if (status != RNIC_STATUS_OK)
 		goto free_sq;
 	cmd->syndrome = 0x904004;
-	status = softrnic_ring_init(dev, &sq->ring, (const struct rnic_be64 *)(in + 1),
-				    cmd->in_bytes - sizeof(*in),
-				    (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ),
-				    (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET),
-				    RNIC_WQEBB_BYTES << sq->log_size, SOFTRNIC_DMA_READ);
+	place = softrnic_wq_place(wq, in + 1, cmd->in_bytes - sizeof(*in));
+	status = softrnic_ring_init(dev, &sq->ring, &place, RNIC_WQEBB_BYTES << sq->log_size,
+				    SOFTRNIC_DMA_READ);
 	if (status != RNIC_STATUS_OK)
 		goto free_sq;
 	cmd->syndrome = 0x904005;
@@ -719,7 +718,7 @@ SOFTRNIC_CMD(create_sq)
 free_ring:
 	softrnic_ring_fini(&sq->ring);
 free_sq:
-	softrnic_dbrec_forget(dev, &sq->dbrec);
+	softrnic_dbrec_fini(dev, &sq->dbrec);
 	softrnic_free(dev, sq);
 	return status;
 }
@@ -763,7 +762,7 @@ static struct softrnic_sq *
 sq_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
 	return softrnic_object_find(dev, SOFTRNIC_SQ,
-				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+				    (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 
 SOFTRNIC_CMD(destroy_sq)

@@ -37,7 +37,8 @@ SOFTRNIC_CMD(create_tis)
 
 	if (!tisc_supported(tisc))
 		return RNIC_STATUS_BAD_PARAM;
-	td = softrnic_object_find(dev, SOFTRNIC_TD, rnic_tisc_get(tisc, RNIC_TISC_TRANSPORT_DOMAIN));
+	td = softrnic_object_find(dev, SOFTRNIC_TD,
+				  rnic_tisc_get(tisc, RNIC_TISC_TRANSPORT_DOMAIN));
 	/* Only TLS uses the PD; plain senders leave it 0. */
 	pd_object = softrnic_object_find(dev, SOFTRNIC_PD, pd);
 	if (td == NULL || (pd != 0 && pd_object == NULL))

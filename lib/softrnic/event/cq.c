@@ -307,7 +307,7 @@ cq_free(struct softrnic *dev, struct softrnic_cq *cq)
 	softrnic_uar_user(dev, cq->uar, -1);
 	softrnic_object_remove(dev, &cq->object);
 	softrnic_ring_fini(&cq->ring);
-	softrnic_dbrec_forget(dev, &cq->dbrec);
+	softrnic_dbrec_fini(dev, &cq->dbrec);
 	cq->eq->refs--;
 	softrnic_free(dev, cq);
 }
@@ -332,11 +332,15 @@ static int
 cq_from_context(struct softrnic *dev, struct softrnic_cq *cq)
 {
 	const struct rnic_cqc *cqc = &cq->context;
+	const struct softrnic_address record = {
+		.in_umem = rnic_cqc_get(cqc, RNIC_CQC_DBR_UMEM_VALID) != 0,
+		.umem = (uint32_t)rnic_cqc_get(cqc, RNIC_CQC_DBR_UMEM_ID),
+		.at = rnic_cqc_get(cqc, RNIC_CQC_DBR_ADDR),
+	};
 	uint64_t cqe_size = rnic_cqc_get(cqc, RNIC_CQC_CQE_SZ);
 
 	if (cqe_size > RNIC_CQE_SIZE_128 ||
 	    rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE) > CQ_LOG_SIZE_MAX ||
-	    rnic_cqc_get(cqc, RNIC_CQC_DBR_UMEM_VALID) != 0 ||
 	    rnic_cqc_get(cqc, RNIC_CQC_CQE_COMP_EN) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	cq->cqe_bytes_log2 = (uint8_t)(6 + cqe_size);
@@ -352,7 +356,28 @@ cq_from_context(struct softrnic *dev, struct softrnic_cq *cq)
 	/* No reference is taken: libmlx5 gives back the page of CQs that a program leaves for its exit to destroy. */
 	if (cq->eq == NULL || softrnic_object_find(dev, SOFTRNIC_UAR, cq->uar) == NULL)
 		return RNIC_STATUS_BAD_RES;
-	return softrnic_dbrec_init(dev, &cq->dbrec, rnic_cqc_get(cqc, RNIC_CQC_DBR_ADDR));
+	return softrnic_dbrec_init(dev, &cq->dbrec, &record);
+}
+
+/* The ring of CREATE_CQ, or the new one of MODIFY_CQ: both say it at the same places, and list pages behind the same length. */
+static int
+cq_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struct softrnic_cmd *cmd,
+	     const struct rnic_cqc *cqc, uint32_t bytes)
+{
+	const struct rnic_create_cq_in *in = cmd->in;
+	const struct softrnic_ring_place place = {
+		.pas = (const struct rnic_be64 *)(in + 1),
+		.pas_bytes = cmd->in_bytes - sizeof(*in),
+		.log_page_size = rnic_cqc_get(cqc, RNIC_CQC_LOG_PAGE_SIZE),
+		.page_offset = rnic_cqc_get(cqc, RNIC_CQC_PAGE_OFFSET),
+		.address = { .in_umem = rnic_create_cq_in_get(in,
+							      RNIC_CREATE_CQ_IN_CQ_UMEM_VALID) != 0,
+			     .umem = (uint32_t)rnic_create_cq_in_get(in,
+								     RNIC_CREATE_CQ_IN_CQ_UMEM_ID),
+			     .at = rnic_create_cq_in_get(in, RNIC_CREATE_CQ_IN_CQ_UMEM_OFFSET) },
+	};
+
+	return softrnic_ring_init(dev, ring, &place, bytes, SOFTRNIC_DMA_WRITE);
 }
 
 SOFTRNIC_CMD(create_cq)
@@ -363,8 +388,6 @@ SOFTRNIC_CMD(create_cq)
 	int status;
 
 	cmd->syndrome = 0x400001;
-	if (rnic_create_cq_in_get(in, RNIC_CREATE_CQ_IN_CQ_UMEM_VALID) != 0)
-		return RNIC_STATUS_BAD_PARAM;
 	cq = softrnic_alloc(dev, 1, sizeof(*cq));
 	if (cq == NULL)
 		return RNIC_STATUS_NO_RES;
@@ -376,11 +399,8 @@ SOFTRNIC_CMD(create_cq)
 	if (status != RNIC_STATUS_OK)
 		goto free_cq;
 	cmd->syndrome = 0x400003;
-	status = softrnic_ring_init(
-		dev, &cq->ring, (const struct rnic_be64 *)(in + 1), cmd->in_bytes - sizeof(*in),
-		(unsigned int)rnic_cqc_get(&cq->context, RNIC_CQC_LOG_PAGE_SIZE),
-		(uint32_t)rnic_cqc_get(&cq->context, RNIC_CQC_PAGE_OFFSET),
-		1u << (cq->log_size + cq->cqe_bytes_log2), SOFTRNIC_DMA_WRITE);
+	status = cq_ring_init(dev, &cq->ring, cmd, &cq->context,
+			      1u << (cq->log_size + cq->cqe_bytes_log2));
 	if (status != RNIC_STATUS_OK)
 		goto free_cq;
 	cmd->syndrome = 0x400004;
@@ -398,7 +418,7 @@ SOFTRNIC_CMD(create_cq)
 free_ring:
 	softrnic_ring_fini(&cq->ring);
 free_cq:
-	softrnic_dbrec_forget(dev, &cq->dbrec);
+	softrnic_dbrec_fini(dev, &cq->dbrec);
 	softrnic_free(dev, cq);
 	return status;
 }
@@ -407,7 +427,7 @@ static struct softrnic_cq *
 cq_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
 	return softrnic_object_find(dev, SOFTRNIC_CQ,
-				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+				    (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 
 SOFTRNIC_CMD(destroy_cq)
@@ -469,8 +489,6 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 	struct rnic_modify_cq_in *in = (struct rnic_modify_cq_in *)(uintptr_t)cmd->in;
 	const struct rnic_cqc *cqc = rnic_modify_cq_in_cqc(in);
 	const uint32_t log_size = (uint32_t)rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE);
-	const uint64_t log_page_size = rnic_cqc_get(cqc, RNIC_CQC_LOG_PAGE_SIZE);
-	const uint64_t offset = rnic_cqc_get(cqc, RNIC_CQC_PAGE_OFFSET);
 	struct softrnic_ring ring;
 	struct rnic_cqe *last;
 	int status;
@@ -485,10 +503,7 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 	if (status != RNIC_STATUS_OK)
 		return status;
 	cmd->syndrome = 0x403005;
-	status = softrnic_ring_init(dev, &ring, (const struct rnic_be64 *)(in + 1),
-				    cmd->in_bytes - sizeof(*in), (unsigned int)log_page_size,
-				    (uint32_t)offset, 1u << (log_size + cq->cqe_bytes_log2),
-				    SOFTRNIC_DMA_WRITE);
+	status = cq_ring_init(dev, &ring, cmd, cqc, 1u << (log_size + cq->cqe_bytes_log2));
 	if (status != RNIC_STATUS_OK)
 		return status;
 	last = softrnic_cq_claim(dev, cq);
@@ -502,8 +517,9 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 	cq->log_size = (uint8_t)log_size;
 	cq_set_batch(cq);
 	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_CQ_SIZE, log_size);
-	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_PAGE_SIZE, log_page_size);
-	rnic_cqc_set(&cq->context, RNIC_CQC_PAGE_OFFSET, offset);
+	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_PAGE_SIZE,
+		     rnic_cqc_get(cqc, RNIC_CQC_LOG_PAGE_SIZE));
+	rnic_cqc_set(&cq->context, RNIC_CQC_PAGE_OFFSET, rnic_cqc_get(cqc, RNIC_CQC_PAGE_OFFSET));
 	return RNIC_STATUS_OK;
 }
 

@@ -260,6 +260,7 @@ eq_context(struct softrnic *dev, struct softrnic_eq *eq, const struct softrnic_c
 	const struct rnic_eqc *eqc = rnic_create_eq_in_eqc(&in);
 	unsigned int log_size = rnic_eqc_get(eqc, RNIC_EQC_LOG_EQ_SIZE);
 	unsigned int vector = rnic_eqc_get(eqc, RNIC_EQC_INTR);
+	struct softrnic_ring_place place;
 
 	if (log_size > SOFTRNIC_LOG_MAX_EQ_SIZE || vector >= SOFTRNIC_MSIX_VECTORS)
 		return RNIC_STATUS_BAD_PARAM;
@@ -275,11 +276,14 @@ eq_context(struct softrnic *dev, struct softrnic_eq *eq, const struct softrnic_c
 	eq->uar = softrnic_object_find(dev, SOFTRNIC_UAR, rnic_eqc_get(eqc, RNIC_EQC_UAR_PAGE));
 	if (eq->uar == NULL)
 		return RNIC_STATUS_BAD_RES;
-	return softrnic_ring_init(
-		dev, &eq->ring, (const struct rnic_be64 *)((const uint8_t *)cmd->in + sizeof(in)),
-		cmd->in_bytes - sizeof(in), (unsigned int)rnic_eqc_get(eqc, RNIC_EQC_LOG_PAGE_SIZE),
-		(uint32_t)rnic_eqc_get(eqc, RNIC_EQC_PAGE_OFFSET),
-		sizeof(struct rnic_eqe) << log_size, SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
+	place = (struct softrnic_ring_place){
+		.pas = (const struct rnic_be64 *)((const uint8_t *)cmd->in + sizeof(in)),
+		.pas_bytes = cmd->in_bytes - sizeof(in),
+		.log_page_size = rnic_eqc_get(eqc, RNIC_EQC_LOG_PAGE_SIZE),
+		.page_offset = rnic_eqc_get(eqc, RNIC_EQC_PAGE_OFFSET),
+	};
+	return softrnic_ring_init(dev, &eq->ring, &place, sizeof(struct rnic_eqe) << log_size,
+				  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
 }
 
 SOFTRNIC_CMD(create_eq)
@@ -306,8 +310,8 @@ SOFTRNIC_CMD(create_eq)
 SOFTRNIC_CMD(destroy_eq)
 {
 	const struct rnic_object_in *in = cmd->in;
-	struct softrnic_eq *eq = softrnic_object_find(dev, SOFTRNIC_EQ,
-						     rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
+	struct softrnic_eq *eq = softrnic_object_find(
+		dev, SOFTRNIC_EQ, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 
 	if (eq == NULL)
 		return RNIC_STATUS_BAD_RES;

@@ -77,6 +77,8 @@ static const struct general_row general[] = {
 	{ GENERAL(IMAICL), 1 },
 	{ GENERAL(UMR_EXTENDED_TRANSLATION_OFFSET), 1 },
 	{ GENERAL(UMR_FENCE), RNIC_UMR_FENCE_NONE },
+	/* commands that users write, and their memory; the kernel's umems, too */
+	{ GENERAL(UMEM_UID_0), 1 },
 	/* connections and datagrams over RoCE version 2 */
 	{ GENERAL(ROCE), 1 },
 	{ GENERAL(RC), 1 },
@@ -125,6 +127,7 @@ static const struct {
 	{ GENERAL(LOG_MAX_RMP), SOFTRNIC_RMP },
 	{ GENERAL(LOG_MAX_XRCD), SOFTRNIC_XRCD },
 	{ GENERAL(LOG_MAX_UCTX), SOFTRNIC_UCTX },
+	{ GENERAL(LOG_MAX_UMEM), SOFTRNIC_UMEM },
 	{ GENERAL(LOG_MAX_TIR), SOFTRNIC_TIR },
 	{ GENERAL(LOG_MAX_TIS), SOFTRNIC_TIS },
 	{ GENERAL(LOG_MAX_RQT), SOFTRNIC_RQT },

@@ -2,6 +2,7 @@
 
 /* The commands that the device knows, and what is checked before their handlers see them. */
 #include "softrnic/base/object.h"
+#include "softrnic/base/umem.h"
 #include "softrnic/engine/qp_create.h"
 #include "softrnic/engine/qp_modify.h"
 #include "softrnic/engine/sq.h"
@@ -150,6 +151,8 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	READY(MODIFY_FLOW_TABLE, IN(modify_flow_table_in), modify_flow_table),
 	FUNCTION(CREATE_UCTX, IN(create_uctx_in), create_uctx),
 	FUNCTION(DESTROY_UCTX, IN(uctx), destroy_uctx),
+	READY(CREATE_UMEM, IN(create_umem_in), create_umem),
+	READY(DESTROY_UMEM, IN(object_in), destroy_umem),
 };
 /* clang-format on */
 

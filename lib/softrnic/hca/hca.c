@@ -5,6 +5,7 @@
 
 #include "softrnic/base/object.h"
 #include "softrnic/base/quirks.h"
+#include "softrnic/base/umem.h"
 #include "softrnic/base/work.h"
 #include "softrnic/engine/qp_create.h"
 #include "softrnic/engine/sq.h"
@@ -59,6 +60,7 @@ static const struct {
 	{ SOFTRNIC_TD, softrnic_object_drop, true },
 	{ SOFTRNIC_XRCD, softrnic_object_drop, true },
 	{ SOFTRNIC_Q_COUNTER, softrnic_object_drop, true },
+	{ SOFTRNIC_UMEM, softrnic_umem_drop, false },
 	{ SOFTRNIC_UCTX, softrnic_object_drop, true },
 };
 

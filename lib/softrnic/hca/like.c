@@ -152,6 +152,8 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	G(UMR_EXTENDED_TRANSLATION_OFFSET, 0),
 	G(UMR_FENCE, 0),
 	G(LOG_MAX_UCTX, 0),
+	G(LOG_MAX_UMEM, 0),
+	G(UMEM_UID_0, 0),
 	G(QKV, 1),
 	G(RELAXED_ORDERING_WRITE, 0),
 	G(RELAXED_ORDERING_READ, 0),

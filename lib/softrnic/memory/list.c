@@ -10,6 +10,7 @@
 #include <rte_common.h>
 
 #include "softrnic/base/memory.h"
+#include "softrnic/base/umem.h"
 #include "softrnic/base/work.h"
 #include "softrnic/memory/list.h"
 
@@ -26,6 +27,9 @@ softrnic_list_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 	dev->translation_bytes -= mkey->room_bytes;
 	softrnic_spend_bytes(dev, mkey->room_bytes);
 	softrnic_free(dev, mkey->room);
+	if (mkey->umem != NULL)
+		mkey->umem->refs--;
+	mkey->umem = NULL;
 	mkey->room = NULL;
 	mkey->room_bytes = 0;
 }
@@ -135,6 +139,43 @@ list_pages_create(struct softrnic *dev, struct softrnic_mkey *mkey, struct softr
 			return RNIC_STATUS_BAD_PARAM;
 		}
 	}
+	return RNIC_STATUS_OK;
+}
+
+/* Pages of a umem, which may be larger there; the first one has `start` where the umem has that byte. */
+static int
+list_pages_of_umem(struct softrnic *dev, struct softrnic_mkey *mkey,
+		   const struct softrnic_address *address)
+{
+	const uint64_t page_bytes = UINT64_C(1) << mkey->log_page_size;
+	const uint64_t count = softrnic_list_pages_needed(mkey),
+		       first = mkey->start & (page_bytes - 1);
+	const uint64_t octwords = (count + OCTWORD_PAGES - 1) / OCTWORD_PAGES;
+	struct softrnic_umem *umem;
+	int status = softrnic_umem_find(dev, address, mkey->length, &umem);
+
+	if (status != RNIC_STATUS_OK)
+		return status;
+	if (mkey->log_page_size > umem->page_shift)
+		return RNIC_STATUS_BAD_PARAM;
+	if (octwords > SOFTRNIC_TRANSLATION_MEMORY / OCTWORD ||
+	    dev->translation_bytes + octwords * OCTWORD > SOFTRNIC_TRANSLATION_MEMORY)
+		return RNIC_STATUS_LIM;
+	status = list_pages_room(dev, mkey, (uint32_t)octwords);
+	if (status != RNIC_STATUS_OK)
+		return status;
+	mkey->umem = &umem->object;
+	mkey->umem->refs++;
+	mkey->page_rights = true;
+	for (uint64_t i = 0, at = address->at; i < count; i++, at += page_bytes) {
+		const uint64_t page = softrnic_umem_at(umem, at) - (i == 0 ? first : 0);
+
+		if ((page & (page_bytes - 1)) != 0)
+			return RNIC_STATUS_BAD_PARAM;
+		mkey->mtts[i] = rnic_cpu_to_be64(page | umem->rights);
+		at -= i == 0 ? first : 0;
+	}
+	softrnic_list_written(dev, mkey, (uint32_t)octwords);
 	return RNIC_STATUS_OK;
 }
 
@@ -254,8 +295,18 @@ softrnic_list_create(struct softrnic *dev, struct softrnic_mkey *mkey, struct so
 	const uint64_t said = rnic_mkc_get(&mkey->context, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE);
 	const uint32_t octwords = (uint32_t)rnic_create_mkey_in_get(
 		in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE);
+	const struct softrnic_address address = {
+		.in_umem = rnic_create_mkey_in_get(in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_VALID) != 0,
+		.umem = (uint32_t)rnic_create_mkey_in_get(in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_ID),
+		.at = rnic_create_mkey_in_get(in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_OFFSET),
+	};
 	uint64_t room = octwords;
 
+	/* Pages are a user's, entries and all of memory are not. */
+	if (address.in_umem)
+		return mkey->mode == RNIC_MKEY_MTT && !mkey->umr_en
+			       ? list_pages_of_umem(dev, mkey, &address)
+			       : RNIC_STATUS_BAD_PARAM;
 	if (mkey->mode == RNIC_MKEY_PA)
 		return RNIC_STATUS_OK;
 	if ((cmd->in_bytes - sizeof(*in)) / OCTWORD < octwords)

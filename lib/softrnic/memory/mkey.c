@@ -96,9 +96,7 @@ SOFTRNIC_CMD(create_mkey)
 	struct softrnic_mkey *mkey;
 	int status;
 
-	/* There are no umems. */
-	if (rnic_create_mkey_in_get(&in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_VALID) ||
-	    !mkey_order_valid(dev, rnic_create_mkey_in_mkc(&in)))
+	if (!mkey_order_valid(dev, rnic_create_mkey_in_mkc(&in)))
 		return RNIC_STATUS_BAD_PARAM;
 	mkey = softrnic_alloc(dev, 1, sizeof(*mkey));
 	if (mkey == NULL)

@@ -76,7 +76,7 @@ struct softrnic_mkey {
 	uint32_t list_room;	/* umr_en: octwords that there is place for */
 	uint8_t **chunk_list;	/* the room of `chunks` */
 	uint32_t chunk_count;
-	struct softrnic_object *pd_object;
+	struct softrnic_object *pd_object, *umem; /* umem: whose pages these are, or NULL */
 	struct softrnic_mkey_look look;
 	void *room; /* what translations lie in */
 	uint64_t room_bytes;

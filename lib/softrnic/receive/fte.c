@@ -341,7 +341,7 @@ SOFTRNIC_CMD(set_flow_table_entry)
 	uint64_t index = rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_FLOW_INDEX);
 	struct softrnic_flow_table *table =
 		softrnic_object_find(dev, SOFTRNIC_FLOW_TABLE,
-				    (uint32_t)rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_TABLE_ID));
+				     (uint32_t)rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_TABLE_ID));
 	struct fte_forward to;
 	struct flow_group *group;
 	struct flow_entry *entry;

@@ -201,7 +201,7 @@ static struct softrnic_qp *
 mcg_qp_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
 	return softrnic_object_find(dev, SOFTRNIC_QP,
-				   (uint32_t)rnic_mcg_in_get(cmd->in, RNIC_MCG_IN_QPN));
+				    (uint32_t)rnic_mcg_in_get(cmd->in, RNIC_MCG_IN_QPN));
 }
 
 /* Who is in it already stays in it, once. */

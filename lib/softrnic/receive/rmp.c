@@ -134,7 +134,7 @@ softrnic_rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
 {
 	softrnic_object_remove(dev, &rmp->object);
 	softrnic_ring_fini(&rmp->ring);
-	softrnic_dbrec_forget(dev, &rmp->dbrec);
+	softrnic_dbrec_fini(dev, &rmp->dbrec);
 	rmp->pd_object->refs--;
 	softrnic_free(dev, rmp->returned);
 	softrnic_free(dev, rmp);
@@ -180,13 +180,12 @@ rmp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp 
 	if (rmp->pd_object == NULL)
 		return RNIC_STATUS_BAD_RES;
 	cmd->syndrome = syndrome | 3;
-	status = softrnic_dbrec_init(dev, &rmp->dbrec, conf->dbrec);
+	status = softrnic_dbrec_init(dev, &rmp->dbrec, &conf->record);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	cmd->syndrome = syndrome | 4;
-	return softrnic_ring_init(dev, &rmp->ring, conf->pas, conf->pas_bytes, conf->log_page_size,
-				  conf->page_offset, 1u << (rmp->log_size + rmp->log_stride),
-				  SOFTRNIC_DMA_READ);
+	return softrnic_ring_init(dev, &rmp->ring, &conf->place,
+				  1u << (rmp->log_size + rmp->log_stride), SOFTRNIC_DMA_READ);
 }
 
 int
@@ -214,7 +213,7 @@ free_ring:
 	softrnic_ring_fini(&rmp->ring);
 	softrnic_free(dev, rmp->returned);
 forget:
-	softrnic_dbrec_forget(dev, &rmp->dbrec);
+	softrnic_dbrec_fini(dev, &rmp->dbrec);
 	return status;
 }
 
@@ -232,8 +231,6 @@ rmp_context_fault(struct rnic_rmpc *rmpc)
 		return "pools are linked lists, or basic cyclic ones";
 	if (WQ(WQ_SIGNATURE) != 0 || WQ(END_PADDING_MODE) != 0)
 		return "signatures and padding are not offered";
-	if (WQ(DBR_UMEM_VALID) != 0 || WQ(WQ_UMEM_VALID) != 0)
-		return "there are no umems";
 	return NULL;
 }
 
@@ -249,11 +246,8 @@ rmp_conf(struct softrnic_cmd *cmd, struct rnic_rmpc *rmpc)
 		.log_size = (uint8_t)WQ(LOG_WQ_SZ),
 		.log_stride = (uint8_t)WQ(LOG_WQ_STRIDE),
 		.cyclic = rnic_rmpc_get(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0,
-		.dbrec = WQ(DBR_ADDR),
-		.log_page_size = (uint8_t)WQ(LOG_WQ_PG_SZ),
-		.page_offset = (uint32_t)WQ(PAGE_OFFSET),
-		.pas = (const struct rnic_be64 *)(in + 1),
-		.pas_bytes = cmd->in_bytes - sizeof(*in),
+		.record = softrnic_wq_record(wq),
+		.place = softrnic_wq_place(wq, in + 1, cmd->in_bytes - sizeof(*in)),
 	};
 #undef WQ
 }

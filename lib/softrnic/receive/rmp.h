@@ -43,11 +43,8 @@ struct softrnic_rmp_conf {
 	uint32_t pd, limit;
 	uint8_t log_size, log_stride; /* WQEs; bytes of one */
 	bool cyclic;
-	uint64_t dbrec;
-	uint8_t log_page_size;
-	uint32_t page_offset;
-	const struct rnic_be64 *pas;
-	size_t pas_bytes;
+	struct softrnic_address record;
+	struct softrnic_ring_place place;
 };
 
 /* Where the data segments of its WQEs begin. */

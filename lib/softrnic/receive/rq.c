@@ -496,7 +496,7 @@ rq_free(struct softrnic *dev, struct softrnic_rq *rq)
 	rq_set_state(dev, rq, RNIC_WQ_STATE_RST);
 	softrnic_object_remove(dev, &rq->object);
 	softrnic_ring_fini(&rq->ring);
-	softrnic_dbrec_forget(dev, &rq->dbrec);
+	softrnic_dbrec_fini(dev, &rq->dbrec);
 	rq_refer(rq, -1);
 	softrnic_free(dev, rq);
 }
@@ -515,9 +515,7 @@ rq_from_wq(struct softrnic_rq *rq, const struct rnic_wq *wq)
 
 	if (rnic_wq_get(wq, RNIC_WQ_WQ_TYPE) != RNIC_WQ_CYCLIC || stride < RQ_STRIDE_LOG_MIN ||
 	    stride > SOFTRNIC_LOG_MAX_RQ_WQE || rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ) > 15 ||
-	    rnic_wq_get(wq, RNIC_WQ_WQ_SIGNATURE) != 0 ||
-	    rnic_wq_get(wq, RNIC_WQ_DBR_UMEM_VALID) != 0 ||
-	    rnic_wq_get(wq, RNIC_WQ_WQ_UMEM_VALID) != 0)
+	    rnic_wq_get(wq, RNIC_WQ_WQ_SIGNATURE) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	rq->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
 	rq->log_stride = (uint8_t)stride;
@@ -556,7 +554,7 @@ static int
 rq_find_objects(struct softrnic *dev, struct softrnic_rq *rq)
 {
 	rq->cq = softrnic_object_find(dev, SOFTRNIC_CQ,
-				     (uint32_t)rnic_rqc_get(&rq->context, RNIC_RQC_CQN));
+				      (uint32_t)rnic_rqc_get(&rq->context, RNIC_RQC_CQN));
 	if (rq->cq == NULL)
 		return RNIC_STATUS_BAD_RES;
 	if (rq->rmp != NULL) {
@@ -590,18 +588,18 @@ rq_ring_init(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rq 
 {
 	struct rnic_create_rq_in *in = (struct rnic_create_rq_in *)(uintptr_t)cmd->in;
 	const struct rnic_wq *wq = rnic_rqc_wq(&rq->context);
+	const struct softrnic_ring_place place =
+		softrnic_wq_place(wq, in + 1, cmd->in_bytes - sizeof(*in));
+	const struct softrnic_address record = softrnic_wq_record(wq);
 	int status;
 
 	cmd->syndrome = 0x908003;
-	status = softrnic_dbrec_init(dev, &rq->dbrec, rnic_wq_get(wq, RNIC_WQ_DBR_ADDR));
+	status = softrnic_dbrec_init(dev, &rq->dbrec, &record);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	cmd->syndrome = 0x908004;
-	return softrnic_ring_init(dev, &rq->ring, (const struct rnic_be64 *)(in + 1),
-				  cmd->in_bytes - sizeof(*in),
-				  (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ),
-				  (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET),
-				  1u << (rq->log_size + rq->log_stride), SOFTRNIC_DMA_READ);
+	return softrnic_ring_init(dev, &rq->ring, &place, 1u << (rq->log_size + rq->log_stride),
+				  SOFTRNIC_DMA_READ);
 }
 
 SOFTRNIC_CMD(create_rq)
@@ -645,7 +643,7 @@ SOFTRNIC_CMD(create_rq)
 free_ring:
 	softrnic_ring_fini(&rq->ring);
 free_rq:
-	softrnic_dbrec_forget(dev, &rq->dbrec);
+	softrnic_dbrec_fini(dev, &rq->dbrec);
 	softrnic_free(dev, rq);
 	return status;
 }
@@ -718,7 +716,7 @@ static struct softrnic_rq *
 rq_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
 	return softrnic_object_find(dev, SOFTRNIC_RQ,
-				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+				    (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
 }
 
 SOFTRNIC_CMD(destroy_rq)

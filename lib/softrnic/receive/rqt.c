@@ -39,7 +39,7 @@ rqt_list(struct softrnic *dev, const struct softrnic_cmd *cmd, size_t fixed, uin
 		return RNIC_STATUS_NO_RES;
 	for (uint32_t i = 0; i < size; i++) {
 		rqs[i] = softrnic_object_find(dev, SOFTRNIC_RQ,
-					     rnic_rqn_entry_get(&entries[i], RNIC_RQN_ENTRY_RQN));
+					      rnic_rqn_entry_get(&entries[i], RNIC_RQN_ENTRY_RQN));
 		if (rqs[i] == NULL) {
 			softrnic_free(dev, rqs);
 			return RNIC_STATUS_BAD_RES;

@@ -56,17 +56,17 @@ tir_resolve(struct softrnic *dev, struct softrnic_tir *tir, const struct rnic_ti
 {
 	tir->disp_type = rnic_tirc_get(tirc, RNIC_TIRC_DISP_TYPE);
 	tir->td = softrnic_object_find(dev, SOFTRNIC_TD,
-				      rnic_tirc_get(tirc, RNIC_TIRC_TRANSPORT_DOMAIN));
+				       rnic_tirc_get(tirc, RNIC_TIRC_TRANSPORT_DOMAIN));
 	if (tir->td == NULL)
 		return RNIC_STATUS_BAD_RES;
 	switch (tir->disp_type) {
 	case RNIC_TIR_DIRECT:
 		tir->rq = softrnic_object_find(dev, SOFTRNIC_RQ,
-					      rnic_tirc_get(tirc, RNIC_TIRC_INLINE_RQN));
+					       rnic_tirc_get(tirc, RNIC_TIRC_INLINE_RQN));
 		return tir->rq == NULL ? RNIC_STATUS_BAD_RES : RNIC_STATUS_OK;
 	case RNIC_TIR_INDIRECT:
 		tir->rqt = softrnic_object_find(dev, SOFTRNIC_RQT,
-					       rnic_tirc_get(tirc, RNIC_TIRC_INDIRECT_TABLE));
+						rnic_tirc_get(tirc, RNIC_TIRC_INDIRECT_TABLE));
 		if (tir->rqt == NULL)
 			return RNIC_STATUS_BAD_RES;
 		return tir_hash_spreads(tirc, tir->rqt->size) ? RNIC_STATUS_OK
@@ -157,7 +157,7 @@ SOFTRNIC_CMD(modify_tir)
 		if (tir->disp_type != RNIC_TIR_INDIRECT)
 			return RNIC_STATUS_BAD_PARAM;
 		rqt = softrnic_object_find(dev, SOFTRNIC_RQT,
-					  rnic_tirc_get(tirc, RNIC_TIRC_INDIRECT_TABLE));
+					   rnic_tirc_get(tirc, RNIC_TIRC_INDIRECT_TABLE));
 		if (rqt == NULL)
 			return RNIC_STATUS_BAD_RES;
 	}

@@ -64,7 +64,7 @@ xrc_srq_fault(const struct rnic_xrc_srqc *srqc)
 	if (GET(WQ_SIGNATURE) != 0 || GET(CONT_SRQ) != 0 || GET(RLKY) != 0)
 		return "signatures, containers and the reserved key are not offered";
 	if (GET(DBR_UMEM_VALID) != 0)
-		return "there are no umems";
+		return "its record is in no umem";
 	return NULL;
 }
 
@@ -79,11 +79,11 @@ xrc_srq_conf(const struct softrnic_cmd *cmd, const struct rnic_xrc_srqc *srqc)
 		.log_size = (uint8_t)GET(LOG_XRC_SRQ_SIZE),
 		.log_stride = (uint8_t)(GET(LOG_RQ_STRIDE) + LOG_STRIDE_UNIT),
 		.cyclic = GET(BASIC_CYCLIC_RCV_WQE) != 0,
-		.dbrec = GET(DBR_ADDR),
-		.log_page_size = (uint8_t)GET(LOG_PAGE_SIZE),
-		.page_offset = (uint32_t)GET(PAGE_OFFSET),
-		.pas = (const struct rnic_be64 *)(in + 1),
-		.pas_bytes = cmd->in_bytes - sizeof(*in),
+		.record = { .at = GET(DBR_ADDR) },
+		.place = { .pas = (const struct rnic_be64 *)(in + 1),
+			   .pas_bytes = cmd->in_bytes - sizeof(*in),
+			   .log_page_size = GET(LOG_PAGE_SIZE),
+			   .page_offset = GET(PAGE_OFFSET) },
 	};
 }
 
@@ -111,7 +111,7 @@ SOFTRNIC_CMD(create_xrc_srq)
 	cmd->syndrome = 0x705001;
 	if (fault == NULL &&
 	    rnic_create_xrc_srq_in_get(in, RNIC_CREATE_XRC_SRQ_IN_XRC_SRQ_UMEM_VALID) != 0)
-		fault = "there are no umems";
+		fault = "its ring is in no umem";
 	if (fault == NULL)
 		fault = softrnic_rmp_fault(&conf);
 	if (fault != NULL)
