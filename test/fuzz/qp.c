@@ -50,6 +50,7 @@ static const uint32_t island_bytes[ISLANDS] = { 64, 8, 1024, 9000, 4096, 300 };
 #define LOG_SQ	   4
 #define LOG_RQ	   3
 #define LOG_STRIDE 6
+#define POOLS_MAX  16  /* each has memory of its own, of which a host has so much */
 #define WQE_MAX	   63u /* units of 16 bytes */
 
 static const uint8_t group[16] = { 0xff, 0x15, [15] = 9 };
@@ -71,7 +72,7 @@ struct world {
 	struct qw_qp a, b;
 	struct qw_srq srq;
 	bool pool, datagrams, xrc;
-	uint32_t xrcd;
+	uint32_t xrcd, pools; /* pools: that came in the place of another */
 	struct qw_attr attr;
 	uint8_t *islands[2][ISLANDS]; /* of a's end, of b's */
 	uint32_t keys[2][KEYS];
@@ -435,6 +436,8 @@ limit(struct world *w, uint8_t receives)
 	struct drv *drv = &w->qw.ends[1]->dp.drv;
 
 	if (w->xrc && receives == UINT8_MAX) {
+		if (++w->pools > POOLS_MAX)
+			return;
 		must(drv_destroy(drv, RNIC_CMD_DESTROY_XRC_SRQ, w->srq.rmpn) == 0);
 		xrc_pool_make(w);
 	} else if (w->xrc) {
