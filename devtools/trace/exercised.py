@@ -42,7 +42,7 @@ PATIENCE = 1800
 def known():
     """The commands that the device executes."""
     with open(CMD_TABLE, encoding="utf-8") as file:
-        names = re.findall(r"^\t(?:CMD|BRINGUP|BOOTED|READY)\((\w+),", file.read(), re.M)
+        names = re.findall(r"^\t(?:CMD|BRINGUP|BOOTED|READY|FUNCTION)\((\w+),", file.read(), re.M)
     if not names:
         raise Fail(f"{CMD_TABLE}: no row of a command found: has its form changed?")
     return names

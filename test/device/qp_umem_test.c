@@ -30,77 +30,11 @@ offset_of(uint64_t iova)
 	return iova - DP_IOVA - BEGINS;
 }
 
-/* Where the first page is that the command lists, which are neighbours. */
-static uint64_t
-listed(const void *in, size_t fixed)
-{
-	const struct rnic_be64 *pages =
-		(const struct rnic_be64 *)(const void *)((const uint8_t *)in + fixed);
-
-	return offset_of(rnic_be64_to_cpu(*pages) & ~UINT64_C(0xfff));
-}
-
-static uint32_t
-wq_into(struct rnic_wq *wq, const void *in, size_t fixed)
-{
-	rnic_wq_set(wq, RNIC_WQ_WQ_UMEM_VALID, 1);
-	rnic_wq_set(wq, RNIC_WQ_WQ_UMEM_ID, door_umem);
-	rnic_wq_set(wq, RNIC_WQ_WQ_UMEM_OFFSET, listed(in, fixed));
-	rnic_wq_set(wq, RNIC_WQ_DBR_UMEM_VALID, 1);
-	rnic_wq_set(wq, RNIC_WQ_DBR_UMEM_ID, door_umem);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, offset_of(rnic_wq_get(wq, RNIC_WQ_DBR_ADDR)));
-	return (uint32_t)fixed;
-}
-
-static uint32_t
-cq_into(struct rnic_create_cq_in *in)
-{
-	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
-
-	rnic_create_cq_in_set(in, RNIC_CREATE_CQ_IN_CQ_UMEM_VALID, 1);
-	rnic_create_cq_in_set(in, RNIC_CREATE_CQ_IN_CQ_UMEM_ID, door_umem);
-	rnic_create_cq_in_set(in, RNIC_CREATE_CQ_IN_CQ_UMEM_OFFSET, listed(in, sizeof(*in)));
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_UMEM_VALID, 1);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_UMEM_ID, door_umem);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, offset_of(rnic_cqc_get(cqc, RNIC_CQC_DBR_ADDR)));
-	return sizeof(*in);
-}
-
-static uint32_t
-qp_into(struct rnic_create_qp_in *in)
-{
-	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(in);
-
-	rnic_create_qp_in_set(in, RNIC_CREATE_QP_IN_WQ_UMEM_VALID, 1);
-	rnic_create_qp_in_set(in, RNIC_CREATE_QP_IN_WQ_UMEM_ID, door_umem);
-	rnic_create_qp_in_set(in, RNIC_CREATE_QP_IN_WQ_UMEM_OFFSET, listed(in, sizeof(*in)));
-	rnic_qpc_set(qpc, RNIC_QPC_DBR_UMEM_VALID, 1);
-	rnic_qpc_set(qpc, RNIC_QPC_DBR_UMEM_ID, door_umem);
-	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, offset_of(rnic_qpc_get(qpc, RNIC_QPC_DBR_ADDR)));
-	return sizeof(*in);
-}
-
 static int
 into_umem(struct drv *drv, void *in, uint32_t in_bytes, void *out, uint32_t out_bytes)
 {
-	switch (rnic_cmd_in_get(in, RNIC_CMD_IN_OPCODE)) {
-	case RNIC_CMD_CREATE_CQ: in_bytes = cq_into(in); break;
-	case RNIC_CMD_CREATE_QP: in_bytes = qp_into(in); break;
-	case RNIC_CMD_CREATE_SQ:
-		in_bytes = wq_into(rnic_sqc_wq(rnic_create_sq_in_sqc(in)), in,
-				   sizeof(struct rnic_create_sq_in));
-		break;
-	case RNIC_CMD_CREATE_RQ:
-		in_bytes = wq_into(rnic_rqc_wq(rnic_create_rq_in_rqc(in)), in,
-				   sizeof(struct rnic_create_rq_in));
-		break;
-	case RNIC_CMD_CREATE_RMP:
-		in_bytes = wq_into(rnic_rmpc_wq(rnic_create_rmp_in_rmpc(in)), in,
-				   sizeof(struct rnic_create_rmp_in));
-		break;
-	default: break;
-	}
-	return door(drv, in, in_bytes, out, out_bytes);
+	return door(drv, in, drv_umem_move(in, in_bytes, door_umem, DP_IOVA + BEGINS), out,
+		    out_bytes);
 }
 
 /* All of the end's memory, in pages of that size. */
