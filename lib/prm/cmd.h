@@ -113,6 +113,9 @@ enum rnic_cmd_opcode {
 	RNIC_CMD_SET_FLOW_TABLE_ENTRY = 0x936,
 	RNIC_CMD_QUERY_FLOW_TABLE_ENTRY = 0x937,
 	RNIC_CMD_DELETE_FLOW_TABLE_ENTRY = 0x938,
+	RNIC_CMD_ALLOC_FLOW_COUNTER = 0x939,
+	RNIC_CMD_DEALLOC_FLOW_COUNTER = 0x93a,
+	RNIC_CMD_QUERY_FLOW_COUNTER = 0x93b,
 	RNIC_CMD_MODIFY_FLOW_TABLE = 0x93c,
 	RNIC_CMD_CREATE_UCTX = 0xa04,
 	RNIC_CMD_DESTROY_UCTX = 0xa06,
@@ -615,6 +618,7 @@ RNIC_INNER(set_fte_in, flow_context, flow_context, 0x40)
 #define RNIC_SET_FTE_MODIFY_ACTION	     (1u << 0)
 #define RNIC_SET_FTE_MODIFY_FLOW_TAG	     (1u << 1)
 #define RNIC_SET_FTE_MODIFY_DESTINATION_LIST (1u << 2)
+#define RNIC_SET_FTE_MODIFY_FLOW_COUNTERS    (1u << 3)
 
 /* DELETE_FLOW_TABLE_ENTRY, QUERY_FLOW_TABLE_ENTRY. */
 #define RNIC_FTE_IN_FIELDS(F)                    \
@@ -628,5 +632,28 @@ RNIC_LAYOUT(fte_in, FTE_IN, 0x40)
 /* flow_destinations follow. */
 RNIC_FRAME(query_fte_out, 0x340)
 RNIC_INNER(query_fte_out, flow_context, flow_context, 0x40)
+
+/* One flow counter, or 128 times as many neighbours as flow_counter_bulk says. */
+#define RNIC_ALLOC_FLOW_COUNTER_IN_FIELDS(F) \
+	F(RNIC_ALLOC_FLOW_COUNTER_IN_FLOW_COUNTER_BULK, 0x0c, 7, 0)
+RNIC_LAYOUT(alloc_flow_counter_in, ALLOC_FLOW_COUNTER_IN, 0x10)
+#define RNIC_FLOW_COUNTER_BULK 128
+
+/* The output of ALLOC, the input of DEALLOC: the first one's number, which is longer than other objects' are. */
+#define RNIC_FLOW_COUNTER_FIELDS(F) F(RNIC_FLOW_COUNTER_ID, 0x08, 31, 0)
+RNIC_LAYOUT(flow_counter, FLOW_COUNTER, 0x10)
+
+/* Its output is a header, and a traffic counter for each. */
+#define RNIC_QUERY_FLOW_COUNTER_IN_FIELDS(F)                       \
+	F(RNIC_QUERY_FLOW_COUNTER_IN_CLEAR, 0x18, 31, 31)          \
+	F(RNIC_QUERY_FLOW_COUNTER_IN_NUM_OF_COUNTERS, 0x18, 15, 0) \
+	F(RNIC_QUERY_FLOW_COUNTER_IN_FLOW_COUNTER_ID, 0x1c, 31, 0)
+RNIC_LAYOUT(query_flow_counter_in, QUERY_FLOW_COUNTER_IN, 0x20)
+RNIC_FRAME(query_flow_counter_out, 0x10)
+
+#define RNIC_TRAFFIC_COUNTER_FIELDS(F)               \
+	F(RNIC_TRAFFIC_COUNTER_PACKETS, 0x00, 63, 0) \
+	F(RNIC_TRAFFIC_COUNTER_OCTETS, 0x08, 63, 0)
+RNIC_LAYOUT(traffic_counter, TRAFFIC_COUNTER, 0x10)
 
 #endif

@@ -98,6 +98,10 @@ RNIC_INNER(flow_context, fte_match_param, match_value, 0x40)
 	F(RNIC_FLOW_DESTINATION_ID, 0x00, 23, 0)
 RNIC_LAYOUT(flow_destination, FLOW_DESTINATION, 0x8)
 
+/* Behind the destinations: where an entry counts. */
+#define RNIC_FLOW_COUNTER_LIST_FIELDS(F) F(RNIC_FLOW_COUNTER_LIST_FLOW_COUNTER_ID, 0x00, 31, 0)
+RNIC_LAYOUT(flow_counter_list, FLOW_COUNTER_LIST, 0x8)
+
 enum rnic_flow_destination_type {
 	RNIC_FLOW_DESTINATION_VPORT = 0,
 	RNIC_FLOW_DESTINATION_TABLE = 1,

@@ -121,6 +121,12 @@
 	L(set_flow_table_root_in, SET_FLOW_TABLE_ROOT_IN)           \
 	L(create_flow_table_in, CREATE_FLOW_TABLE_IN)               \
 	L(modify_flow_table_in, MODIFY_FLOW_TABLE_IN)               \
+	L(alloc_flow_counter_in, ALLOC_FLOW_COUNTER_IN)             \
+	L(flow_counter, FLOW_COUNTER)                               \
+	L(query_flow_counter_in, QUERY_FLOW_COUNTER_IN)             \
+	FRAME(query_flow_counter_out)                               \
+	L(traffic_counter, TRAFFIC_COUNTER)                         \
+	L(flow_counter_list, FLOW_COUNTER_LIST)                     \
 	L(create_uctx_in, CREATE_UCTX_IN)                           \
 	L(uctx, UCTX)                                               \
 	L(create_umem_in, CREATE_UMEM_IN)                           \

@@ -366,6 +366,8 @@ destroy_flows(struct world *w)
 	assert_int_equal(drv_group_destroy(drv, w->table, w->loose_group), 0);
 	assert_int_equal(drv_table_destroy(drv, w->table), 0);
 	assert_int_equal(drv_table_destroy(drv, w->loose_table), 0);
+	assert_int_equal(drv_flow_counter_dealloc(drv, w->flow_counter), 0);
+	assert_int_equal(drv_flow_counter_dealloc(drv, w->loose_flow_counter), 0);
 }
 
 /* Everything of the world destroyed in a good order: nothing is left. */
@@ -428,7 +430,7 @@ nothing_is_left_when_all_is_destroyed(void **state)
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 	/* And by reset, whatever is there. */
 	world_populate(w);
-	assert_int_equal(ctl_stats(&w->hn).objects, 43);
+	assert_int_equal(ctl_stats(&w->hn).objects, 45);
 	softrnic_reset(w->hn.dev);
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 }

@@ -321,12 +321,13 @@ static uint32_t
 good_fte(struct world *w, void *in, uint32_t index)
 {
 	const struct rnic_flow_destination to = drv_to_tir(w->tir);
-	const struct drv_fte fte = { .table = w->table,
+	const uint32_t counter = index == 0 ? w->flow_counter : 0;
+	const struct drv_fte fte = { .to = &to,
+				     .count = 1,
+				     .counter = counter,
+				     .table = w->table,
 				     .group = w->group,
-				     .index = index,
-				     .action = RNIC_FLOW_ACTION_FWD_DEST,
-				     .to = &to,
-				     .count = 1 };
+				     .index = index };
 
 	return drv_fte_fill(in, &fte);
 }
@@ -444,6 +445,11 @@ good_flow_input(struct world *w, uint16_t opcode, void *in)
 		rnic_flow_group_in_set(in, RNIC_FLOW_GROUP_IN_GROUP_ID, w->loose_group);
 		return sizeof(struct rnic_flow_group_in);
 	case RNIC_CMD_SET_FLOW_TABLE_ENTRY: return good_fte(w, in, 1);
+	case RNIC_CMD_DEALLOC_FLOW_COUNTER: return number_in(in, w->loose_flow_counter);
+	case RNIC_CMD_QUERY_FLOW_COUNTER:
+		rnic_query_flow_counter_in_set(in, RNIC_QUERY_FLOW_COUNTER_IN_FLOW_COUNTER_ID,
+					       w->flow_counter);
+		return sizeof(struct rnic_query_flow_counter_in);
 	case RNIC_CMD_QUERY_FLOW_TABLE_ENTRY:
 	case RNIC_CMD_DELETE_FLOW_TABLE_ENTRY:
 		rnic_fte_in_set(in, RNIC_FTE_IN_TABLE_ID, w->table);
@@ -559,6 +565,8 @@ populate_flows(struct world *w)
 		memset(in, 0, sizeof(in));
 		*groups[i] = created(&w->hn, in, good_group(in, w->table, 16 * i, 16 * i + 15));
 	}
+	w->flow_counter = hn_alloc_object(&w->hn, RNIC_CMD_ALLOC_FLOW_COUNTER);
+	w->loose_flow_counter = hn_alloc_object(&w->hn, RNIC_CMD_ALLOC_FLOW_COUNTER);
 	memset(in, 0, sizeof(in));
 	created(&w->hn, in, good_fte(w, in, 0));
 }
@@ -660,29 +668,22 @@ populate_qps(struct world *w)
 static void
 populate_uctx(struct world *w)
 {
-	struct rnic_object_in in = { 0 };
-
 	world_good(w, RNIC_CMD_CREATE_UCTX);
 	assert_int_equal(world_run(w, &w->uctx), RNIC_STATUS_OK);
 	assert_int_equal(world_run(w, &w->loose_uctx), RNIC_STATUS_OK);
-	hn_head(&in, RNIC_CMD_ALLOC_PD, 0);
-	rnic_cmd_in_set((void *)&in, RNIC_CMD_IN_UID, w->uctx);
-	assert_int_equal(drv_execute(&w->hn.drv, &in, sizeof(in), &w->users_pd), RNIC_STATUS_OK);
+	rnic_cmd_in_set(world_good(w, RNIC_CMD_ALLOC_PD), RNIC_CMD_IN_UID, w->uctx);
+	assert_int_equal(world_run(w, &w->users_pd), RNIC_STATUS_OK);
 }
 
 static void
 populate_umem(struct world *w)
 {
-	struct drv_mkey mkey = { .mode = RNIC_MKEY_MTT,
-				 .access = DRV_LR,
-				 .log_page_size = 12,
-				 .pd = w->pd,
-				 .length = 8192,
-				 .umem_at = 4096 };
+	struct drv_mkey mkey = { .mode = RNIC_MKEY_MTT, .log_page_size = 12, .length = 8192 };
 
 	world_good(w, RNIC_CMD_CREATE_UMEM);
 	assert_int_equal(world_run(w, &w->umem), RNIC_STATUS_OK);
 	assert_int_equal(world_run(w, &w->loose_umem), RNIC_STATUS_OK);
+	mkey.pd = w->pd;
 	mkey.umem = w->umem;
 	assert_int_equal(drv_mkey_create(&w->hn.drv, &mkey, &w->umem_key), RNIC_STATUS_OK);
 }
@@ -779,10 +780,11 @@ world_make_for(struct world *w, uint16_t opcode)
 bool
 world_is_of_function(uint16_t opcode)
 {
-	for (unsigned int i = 0; i < softrnic_cmd_table_size; i++)
-		if (softrnic_cmd_table[i].opcode == opcode)
-			return softrnic_cmd_table[i].of_function;
-	return false;
+	const struct softrnic_cmd_desc *desc = softrnic_cmd_table;
+
+	while (desc->opcode != opcode)
+		desc++;
+	return desc->of_function;
 }
 
 int

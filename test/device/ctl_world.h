@@ -21,6 +21,7 @@ struct world {
 	/* in each state that commands lead to; that of RST has its receive WQEs in rmp */
 	uint32_t qps[RNIC_QP_STATE_SQD + 1], rmp, loose_rmp;
 	uint32_t xrcd, loose_xrcd, xrc_srq;
+	uint32_t flow_counter, loose_flow_counter;
 	uint32_t umem, loose_umem, umem_key; /* the key is of the first one's pages */
 	uint32_t uctx, loose_uctx,
 		users_pd;  /* a user context, one with nothing, and the first one's domain */

@@ -97,7 +97,8 @@ drv_group_destroy(struct drv *drv, uint32_t table, uint32_t group)
 size_t
 drv_fte_bytes(const struct drv_fte *fte)
 {
-	return sizeof(struct rnic_set_fte_in) + fte->count * sizeof(*fte->to);
+	return sizeof(struct rnic_set_fte_in) +
+	       (fte->count + (fte->counter != 0)) * sizeof(*fte->to);
 }
 
 uint32_t
@@ -106,7 +107,11 @@ drv_fte_fill(void *in, const struct drv_fte *fte)
 	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(in);
 	struct rnic_fte_match_set_lyr_2_4 *value =
 		rnic_fte_match_param_outer(rnic_flow_context_match_value(context));
-	const uint32_t usual = fte->count > 0 ? RNIC_FLOW_ACTION_FWD_DEST : RNIC_FLOW_ACTION_DROP;
+	const uint32_t usual =
+		(fte->count > 0 ? RNIC_FLOW_ACTION_FWD_DEST : RNIC_FLOW_ACTION_DROP) |
+		(fte->counter != 0 ? RNIC_FLOW_ACTION_COUNT : 0);
+	struct rnic_flow_destination *list =
+		(struct rnic_flow_destination *)((struct rnic_set_fte_in *)in + 1);
 
 	drv_head(in, RNIC_CMD_SET_FLOW_TABLE_ENTRY,
 		 fte->modify != 0 ? RNIC_SET_FTE_MODIFY : RNIC_SET_FTE_NEW);
@@ -123,7 +128,12 @@ drv_fte_fill(void *in, const struct drv_fte *fte)
 	if (fte->value != NULL)
 		*value = *fte->value;
 	if (fte->count > 0)
-		memcpy((struct rnic_set_fte_in *)in + 1, fte->to, fte->count * sizeof(*fte->to));
+		memcpy(list, fte->to, fte->count * sizeof(*fte->to));
+	if (fte->counter != 0) {
+		rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_FLOW_COUNTER_LIST_SIZE, 1);
+		rnic_flow_counter_list_set((void *)(list + fte->count),
+					   RNIC_FLOW_COUNTER_LIST_FLOW_COUNTER_ID, fte->counter);
+	}
 	return (uint32_t)drv_fte_bytes(fte);
 }
 
@@ -239,4 +249,54 @@ drv_root_to_tirs(struct drv *drv, const uint32_t *tirns, uint32_t count, uint32_
 	if (table != NULL)
 		*table = all.table;
 	return status != 0 ? status : drv_root_set(drv, all.table);
+}
+
+int
+drv_flow_counter_alloc(struct drv *drv, uint32_t bulk, uint32_t *id)
+{
+	struct rnic_alloc_flow_counter_in in = { 0 };
+	struct rnic_flow_counter out = { 0 };
+	int status;
+
+	drv_head(&in, RNIC_CMD_ALLOC_FLOW_COUNTER, 0);
+	rnic_alloc_flow_counter_in_set(&in, RNIC_ALLOC_FLOW_COUNTER_IN_FLOW_COUNTER_BULK, bulk);
+	status = drv->execute(drv, &in, sizeof(in), &out, sizeof(out));
+	*id = (uint32_t)rnic_flow_counter_get(&out, RNIC_FLOW_COUNTER_ID);
+	return status;
+}
+
+int
+drv_flow_counter_dealloc(struct drv *drv, uint32_t id)
+{
+	struct rnic_flow_counter in = { 0 };
+
+	drv_head(&in, RNIC_CMD_DEALLOC_FLOW_COUNTER, 0);
+	rnic_flow_counter_set(&in, RNIC_FLOW_COUNTER_ID, id);
+	return drv_execute(drv, &in, sizeof(in), NULL);
+}
+
+int
+drv_flow_counter_query(struct drv *drv, uint32_t id, uint32_t count, bool clear,
+		       struct drv_flow_count *counts)
+{
+	const uint32_t number = count == 0 ? 1 : count;
+	const uint32_t out_bytes = (uint32_t)(sizeof(struct rnic_query_flow_counter_out) +
+					      number * sizeof(struct rnic_traffic_counter));
+	struct rnic_query_flow_counter_in in = { 0 };
+	struct rnic_query_flow_counter_out *out = drv_in(out_bytes);
+	const struct rnic_traffic_counter *each = (const struct rnic_traffic_counter *)(out + 1);
+	int status;
+
+	drv_head(&in, RNIC_CMD_QUERY_FLOW_COUNTER, 0);
+	rnic_query_flow_counter_in_set(&in, RNIC_QUERY_FLOW_COUNTER_IN_FLOW_COUNTER_ID, id);
+	rnic_query_flow_counter_in_set(&in, RNIC_QUERY_FLOW_COUNTER_IN_NUM_OF_COUNTERS, count);
+	rnic_query_flow_counter_in_set(&in, RNIC_QUERY_FLOW_COUNTER_IN_CLEAR, clear);
+	status = drv->execute(drv, &in, sizeof(in), out, out_bytes);
+	for (uint32_t i = 0; i < number; i++) {
+		counts[i].packets =
+			rnic_traffic_counter_get(&each[i], RNIC_TRAFFIC_COUNTER_PACKETS);
+		counts[i].octets = rnic_traffic_counter_get(&each[i], RNIC_TRAFFIC_COUNTER_OCTETS);
+	}
+	free(out);
+	return status;
 }

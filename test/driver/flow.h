@@ -41,13 +41,18 @@ int drv_group_destroy(struct drv *drv, uint32_t table, uint32_t group);
 struct drv_fte {
 	struct drv_match match[DRV_MATCHES]; /* or `value` */
 	const struct rnic_flow_destination *to;
-	uint32_t count; /* of `to` */
+	uint32_t count;	  /* of `to` */
+	uint32_t counter; /* where it counts; 0: nowhere */
 	uint32_t tag;
 	uint32_t action; /* RNIC_FLOW_ACTION_...; 0: forward, or drop if there is no destination */
 	bool any_level;	 /* destinations may be tables of any level */
 	uint32_t modify; /* RNIC_SET_FTE_MODIFY_...: of an entry that is there; 0: a new one */
 	uint32_t table, group, index;
 	const struct rnic_fte_match_set_lyr_2_4 *value;
+};
+
+struct drv_flow_count {
+	uint64_t packets, octets;
 };
 
 size_t drv_fte_bytes(const struct drv_fte *fte);
@@ -69,5 +74,12 @@ int drv_table_of(struct drv *drv, uint32_t level, uint32_t miss_table, struct dr
 int drv_ftes_set(struct drv *drv, const struct drv_fte *entries, uint32_t count);
 /* A new root, whose one entry sends each frame to all of these TIRs; table may be NULL. */
 int drv_root_to_tirs(struct drv *drv, const uint32_t *tirns, uint32_t count, uint32_t *table);
+
+/* Flow counters, 128 times `bulk` or one: the first one's number. */
+int drv_flow_counter_alloc(struct drv *drv, uint32_t bulk, uint32_t *id);
+int drv_flow_counter_dealloc(struct drv *drv, uint32_t id);
+/* `count` of them, 0 for one without saying so; they may begin anew. What they have counted, each. */
+int drv_flow_counter_query(struct drv *drv, uint32_t id, uint32_t count, bool clear,
+			   struct drv_flow_count *counts);
 
 #endif

@@ -80,6 +80,7 @@ struct softrnic {
 	uint64_t rings_memory;		  /* bytes: see SOFTRNIC_RING_MEMORY */
 	uint64_t memory;		  /* bytes: see softrnic_alloc() */
 	bool memory_refused;		  /* since the command under way began */
+	uint32_t flow_counters;		  /* of all blocks: SOFTRNIC_MAX_FLOW_COUNTERS */
 	uint64_t umems_memory;		  /* SOFTRNIC_UMEM_MEMORY */
 	uint16_t uid;			  /* on whose behalf that is; 0 behind it */
 	uint32_t qps_work; /* of this poll: packets and bytes, in the poll's own unit */

@@ -10,6 +10,7 @@
 #include "softrnic/base/object.h"
 #include "softrnic/base/quirks.h"
 #include "softrnic/base/random.h"
+#include "softrnic/base/sizes.h"
 #include "softrnic/base/tunables.h"
 
 /*
@@ -38,6 +39,7 @@ static const struct {
 	[SOFTRNIC_XRCD] = { 0xe0, 1 << 10 },
 	[SOFTRNIC_UCTX] = { 0x01, 1 << 8 },
 	[SOFTRNIC_UMEM] = { 0x200, 1 << 14 },
+	[SOFTRNIC_FLOW_COUNTER] = { 0x01, SOFTRNIC_MAX_FLOW_COUNTERS },
 };
 
 /* Numbers of these are given again at once; those of the rest go round, so that a stale one is noticed. */

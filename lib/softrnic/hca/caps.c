@@ -77,6 +77,11 @@ static const struct general_row general[] = {
 	{ GENERAL(IMAICL), 1 },
 	{ GENERAL(UMR_EXTENDED_TRANSLATION_OFFSET), 1 },
 	{ GENERAL(UMR_FENCE), RNIC_UMR_FENCE_NONE },
+	/* what flows count */
+	{ GENERAL(MAX_FLOW_COUNTER_15_0), SOFTRNIC_MAX_FLOW_COUNTERS & 0xffff },
+	{ GENERAL(MAX_FLOW_COUNTER_31_16), SOFTRNIC_MAX_FLOW_COUNTERS >> 16 },
+	{ GENERAL(FLOW_COUNTER_BULK_ALLOC), 1 },
+	{ GENERAL(LOG_MAX_FLOW_COUNTER_BULK), 7 },
 	/* commands that users write, and their memory; the kernel's umems, too */
 	{ GENERAL(UMEM_UID_0), 1 },
 	/* connections and datagrams over RoCE version 2 */
@@ -214,6 +219,7 @@ caps_flow_table_cap(struct rnic_flow_table_cap *cap)
 	SET(FLOW_TABLE_MODIFY, 1);
 	SET(RESET_ROOT_TO_DEFAULT, 1);
 	SET(IGNORE_FLOW_LEVEL, 1);
+	SET(FLOW_COUNTER, 1);
 	SET(LOG_MAX_FT_SIZE, SOFTRNIC_LOG_MAX_FT_SIZE);
 	SET(MAX_FT_LEVEL, 255);
 	SET(LOG_MAX_FT_NUM, __builtin_ctz(softrnic_object_limit(SOFTRNIC_FLOW_TABLE)));

@@ -22,6 +22,7 @@
 #include "softrnic/hca/vport.h"
 #include "softrnic/memory/mkey.h"
 #include "softrnic/receive/flow.h"
+#include "softrnic/receive/flow_counter.h"
 #include "softrnic/receive/fte.h"
 #include "softrnic/receive/mcg.h"
 #include "softrnic/receive/rmp.h"
@@ -148,6 +149,9 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	READY(SET_FLOW_TABLE_ENTRY, IN(set_fte_in), set_flow_table_entry),
 	READY(QUERY_FLOW_TABLE_ENTRY, IN(fte_in), query_flow_table_entry),
 	READY(DELETE_FLOW_TABLE_ENTRY, IN(fte_in), delete_flow_table_entry),
+	READY(ALLOC_FLOW_COUNTER, IN(alloc_flow_counter_in), alloc_flow_counter),
+	READY(DEALLOC_FLOW_COUNTER, IN(flow_counter), dealloc_flow_counter),
+	READY(QUERY_FLOW_COUNTER, IN(query_flow_counter_in), query_flow_counter),
 	READY(MODIFY_FLOW_TABLE, IN(modify_flow_table_in), modify_flow_table),
 	FUNCTION(CREATE_UCTX, IN(create_uctx_in), create_uctx),
 	FUNCTION(DESTROY_UCTX, IN(uctx), destroy_uctx),

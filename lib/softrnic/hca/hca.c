@@ -22,6 +22,7 @@
 #include "softrnic/memory/tpt.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/flow.h"
+#include "softrnic/receive/flow_counter.h"
 #include "softrnic/receive/rq.h"
 #include "softrnic/receive/rqt.h"
 #include "softrnic/receive/xrc_srq.h"
@@ -60,6 +61,7 @@ static const struct {
 	{ SOFTRNIC_TD, softrnic_object_drop, true },
 	{ SOFTRNIC_XRCD, softrnic_object_drop, true },
 	{ SOFTRNIC_Q_COUNTER, softrnic_object_drop, true },
+	{ SOFTRNIC_FLOW_COUNTER, softrnic_flow_counter_drop, true },
 	{ SOFTRNIC_UMEM, softrnic_umem_drop, false },
 	{ SOFTRNIC_UCTX, softrnic_object_drop, true },
 };

@@ -7,8 +7,12 @@
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
+#include "softrnic/receive/flow_counter.h"
 #include "softrnic/receive/fte.h"
 #include "softrnic/receive/tir.h"
+
+/* Destinations and a counter. */
+#define FTE_LIST_MAX (STEER_TIRS_MAX + 1)
 
 static struct flow_group *
 fte_group_of_index(struct softrnic_flow_table *table, uint64_t index)
@@ -131,6 +135,10 @@ softrnic_flow_entry_free(struct softrnic *dev, struct flow_entry *entry)
 	for (i = 0; i < entry->tir_count; i++)
 		entry->tirs[i]->object.refs--;
 	dev->steering->indirect_entries -= entry->indirect;
+	if (entry->count != NULL) {
+		entry->counter->object.refs--;
+		dev->steering->counting_entries--;
+	}
 	softrnic_free(dev, entry->tirs);
 	softrnic_free(dev, entry);
 	dev->steering->entry_count--;
@@ -180,39 +188,68 @@ struct fte_forward {
 	bool any_level;
 };
 
-/* Drop, or forward to at least one destination. There are no flow counters to count in. */
+/* Where it counts stands behind its destinations. */
+static int
+fte_counter_set(struct softrnic *dev, struct flow_entry *entry, const void *list)
+{
+	struct softrnic_flow_counter *counter;
+	struct softrnic_flow_count *count = softrnic_flow_count_find(
+		dev,
+		(uint32_t)rnic_flow_counter_list_get(list, RNIC_FLOW_COUNTER_LIST_FLOW_COUNTER_ID),
+		&counter);
+
+	if (count == NULL)
+		return RNIC_STATUS_BAD_RES;
+	entry->count = count;
+	entry->counter = counter;
+	counter->object.refs++;
+	dev->steering->counting_entries++;
+	return RNIC_STATUS_OK;
+}
+
+/* Drop, or forward to at least one destination; and count, in one counter. How many destinations there are, or minus a status. */
+static int
+fte_actions_check(const struct rnic_flow_context *context, const struct fte_forward *to)
+{
+	uint64_t count = rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE);
+	uint64_t counters =
+		rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_FLOW_COUNTER_LIST_SIZE);
+	uint64_t action = rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_ACTION);
+	bool forward = (action & RNIC_FLOW_ACTION_FWD_DEST) != 0;
+	bool counts = (action & RNIC_FLOW_ACTION_COUNT) != 0;
+
+	if ((action & ~(uint64_t)(RNIC_FLOW_ACTION_ALLOW | RNIC_FLOW_ACTION_DROP |
+				  RNIC_FLOW_ACTION_FWD_DEST | RNIC_FLOW_ACTION_COUNT)) != 0 ||
+	    ((action & RNIC_FLOW_ACTION_DROP) != 0) == forward || (count > 0) != forward ||
+	    count > STEER_TIRS_MAX || counters != counts)
+		return -RNIC_STATUS_BAD_PARAM;
+	if (to->bytes / sizeof(*to->list) < count + counters)
+		return -RNIC_STATUS_BAD_INP_LEN;
+	return (int)count;
+}
+
 static int
 fte_actions_set(struct softrnic *dev, const struct softrnic_flow_table *table,
 		struct flow_entry *entry, const struct rnic_flow_context *context,
 		const struct fte_forward *to)
 {
-	uint64_t count = rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE);
-	uint64_t action = rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_ACTION);
-	bool forward = (action & RNIC_FLOW_ACTION_FWD_DEST) != 0;
-	uint64_t i;
-	int status;
+	const int count = fte_actions_check(context, to);
+	int status = RNIC_STATUS_OK;
 
-	if ((action & ~(uint64_t)(RNIC_FLOW_ACTION_ALLOW | RNIC_FLOW_ACTION_DROP |
-				  RNIC_FLOW_ACTION_FWD_DEST)) != 0 ||
-	    ((action & RNIC_FLOW_ACTION_DROP) != 0) == forward || (count > 0) != forward ||
-	    count > STEER_TIRS_MAX ||
-	    rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_FLOW_COUNTER_LIST_SIZE) != 0)
-		return RNIC_STATUS_BAD_PARAM;
-	if (to->bytes / sizeof(*to->list) < count)
-		return RNIC_STATUS_BAD_INP_LEN;
-	entry->action = (uint16_t)action;
+	if (count < 0)
+		return -count;
+	entry->action = (uint16_t)rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_ACTION);
 	entry->any_level = to->any_level;
-	if (!forward)
-		return RNIC_STATUS_OK;
-	entry->tirs = softrnic_alloc(dev, count, sizeof(struct softrnic_tir *));
-	if (entry->tirs == NULL)
-		return RNIC_STATUS_NO_RES;
-	for (i = 0; i < count; i++) {
-		status = fte_destination_add(dev, table, entry, &to->list[i]);
-		if (status != RNIC_STATUS_OK)
-			return status;
+	if (count > 0) {
+		entry->tirs = softrnic_alloc(dev, (size_t)count, sizeof(struct softrnic_tir *));
+		if (entry->tirs == NULL)
+			return RNIC_STATUS_NO_RES;
 	}
-	return RNIC_STATUS_OK;
+	for (int i = 0; i < count && status == RNIC_STATUS_OK; i++)
+		status = fte_destination_add(dev, table, entry, &to->list[i]);
+	if (status == RNIC_STATUS_OK && (entry->action & RNIC_FLOW_ACTION_COUNT) != 0)
+		status = fte_counter_set(dev, entry, &to->list[count]);
+	return status;
 }
 
 /* A new entry as the command describes it, not yet in its group. */
@@ -262,6 +299,10 @@ fte_context_merge(struct rnic_flow_context *context, const struct flow_entry *ol
 		rnic_flow_context_set(
 			&merged, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE,
 			rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE));
+	if ((mask & RNIC_SET_FTE_MODIFY_FLOW_COUNTERS) != 0)
+		rnic_flow_context_set(
+			&merged, RNIC_FLOW_CONTEXT_FLOW_COUNTER_LIST_SIZE,
+			rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_FLOW_COUNTER_LIST_SIZE));
 	*context = merged;
 }
 
@@ -287,6 +328,45 @@ fte_destinations_get(const struct flow_entry *entry, struct rnic_flow_destinatio
 	return i;
 }
 
+/* Its counter, too, if it has one: how many. */
+static uint32_t
+fte_counters_get(const struct flow_entry *entry, void *list)
+{
+	if (entry->count == NULL)
+		return 0;
+	rnic_flow_counter_list_set(list, RNIC_FLOW_COUNTER_LIST_FLOW_COUNTER_ID,
+				   softrnic_flow_count_id(entry->counter, entry->count));
+	return 1;
+}
+
+/* The list that a change leads to: destinations and counters of the command's, or those that are there. */
+static struct fte_forward
+fte_forward_merge(const struct fte_forward *to, const struct rnic_flow_context *context,
+		  uint64_t mask, const struct flow_entry *old,
+		  struct rnic_flow_destination list[FTE_LIST_MAX])
+{
+	const uint64_t told = to->bytes / sizeof(list[0]);
+	const uint64_t count =
+		rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE);
+	struct fte_forward merged = { .list = list, .any_level = to->any_level };
+	uint32_t used;
+
+	if ((mask & RNIC_SET_FTE_MODIFY_DESTINATION_LIST) != 0) {
+		used = (uint32_t)(count < told ? count : told);
+		used = used < FTE_LIST_MAX ? used : FTE_LIST_MAX - 1;
+		memcpy(list, to->list, used * sizeof(list[0]));
+	} else {
+		used = fte_destinations_get(old, list);
+		merged.any_level = old->any_level;
+	}
+	if ((mask & RNIC_SET_FTE_MODIFY_FLOW_COUNTERS) == 0)
+		used += fte_counters_get(old, &list[used]);
+	else if (count < told)
+		list[used++] = to->list[count];
+	merged.bytes = used * (uint32_t)sizeof(list[0]);
+	return merged;
+}
+
 static struct fte_forward
 fte_forward_of(const struct softrnic_cmd *cmd)
 {
@@ -306,7 +386,7 @@ fte_entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic
 	struct rnic_set_fte_in *in = (struct rnic_set_fte_in *)(uintptr_t)cmd->in;
 	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(in);
 	uint64_t mask = rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_MODIFY_ENABLE_MASK);
-	struct rnic_flow_destination kept[STEER_TIRS_MAX] = { 0 };
+	struct rnic_flow_destination list[FTE_LIST_MAX] = { 0 };
 	struct fte_forward to = fte_forward_of(cmd);
 	struct flow_entry *entry;
 	int status;
@@ -316,13 +396,10 @@ fte_entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic
 		return RNIC_STATUS_BAD_RES;
 	cmd->syndrome = 0x936006;
 	if ((mask & ~(uint64_t)(RNIC_SET_FTE_MODIFY_ACTION | RNIC_SET_FTE_MODIFY_FLOW_TAG |
-				RNIC_SET_FTE_MODIFY_DESTINATION_LIST)) != 0)
+				RNIC_SET_FTE_MODIFY_DESTINATION_LIST |
+				RNIC_SET_FTE_MODIFY_FLOW_COUNTERS)) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	if ((mask & RNIC_SET_FTE_MODIFY_DESTINATION_LIST) == 0) {
-		to.bytes = fte_destinations_get(old, kept) * (uint32_t)sizeof(kept[0]);
-		to.list = kept;
-		to.any_level = old->any_level;
-	}
+	to = fte_forward_merge(&to, context, mask, old, list);
 	fte_context_merge(context, old, mask);
 	status = fte_entry_create(dev, table, group, context, &to, &entry);
 	if (status != RNIC_STATUS_OK)
@@ -397,6 +474,7 @@ fte_entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd,
 SOFTRNIC_CMD(query_flow_table_entry)
 {
 	struct rnic_query_fte_out *out = cmd->out;
+	struct rnic_flow_destination *list;
 	struct flow_group *group;
 	struct flow_entry *entry = fte_entry_of_command(dev, cmd, &group);
 
@@ -404,7 +482,8 @@ SOFTRNIC_CMD(query_flow_table_entry)
 	if (entry == NULL)
 		return RNIC_STATUS_BAD_RES;
 	*rnic_query_fte_out_flow_context(out) = entry->context;
-	fte_destinations_get(entry, (struct rnic_flow_destination *)(out + 1));
+	list = (struct rnic_flow_destination *)(out + 1);
+	fte_counters_get(entry, list + fte_destinations_get(entry, list));
 	return RNIC_STATUS_OK;
 }
 

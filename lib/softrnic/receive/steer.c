@@ -6,6 +6,7 @@
 #include <rte_branch_prediction.h>
 
 #include "softrnic/base/work.h"
+#include "softrnic/receive/flow_counter.h"
 #include "softrnic/receive/rq.h"
 #include "softrnic/receive/rss.h"
 #include "softrnic/receive/steer.h"
@@ -171,7 +172,7 @@ steer_walk_tables(struct softrnic *dev, const struct steer_key *key, struct stee
 	const struct flow_group *group;
 	uint32_t i, tag = 0, steps = 0;
 
-	result->count = 0;
+	result->count = result->counts_count = 0;
 	while (table != NULL && ++steps < STEER_STEPS_MAX) {
 		entry = NULL;
 		TAILQ_FOREACH(group, &table->groups, link) {
@@ -183,6 +184,8 @@ steer_walk_tables(struct softrnic *dev, const struct steer_key *key, struct stee
 			table = table->miss;
 			continue;
 		}
+		if (entry->count != NULL && result->counts_count < STEER_COUNTS_MAX)
+			result->counts[result->counts_count++] = entry->count;
 		if ((entry->action & RNIC_FLOW_ACTION_DROP) != 0)
 			break;
 		if (entry->tag != 0)
@@ -194,7 +197,7 @@ steer_walk_tables(struct softrnic *dev, const struct steer_key *key, struct stee
 		table = entry->table;
 	}
 	if (unlikely(steps >= STEER_STEPS_MAX))
-		result->count = 0;
+		result->count = result->counts_count = 0;
 	softrnic_spend_steps(dev, steps);
 }
 
@@ -338,6 +341,10 @@ steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8
 	struct steer_key key;
 	const struct steer_result *result = steer_judge(dev, head, frame->length, &key);
 
+	for (uint32_t i = 0; i < result->counts_count; i++) {
+		result->counts[i]->packets++;
+		result->counts[i]->octets += frame->length;
+	}
 	steer_deliver(dev, frame, head, result, &key);
 }
 
@@ -351,7 +358,8 @@ softrnic_steer_route(struct softrnic *dev, const uint8_t *head, uint32_t length,
 	struct steer_key key;
 
 	result = steer_judge(dev, head, length, &key);
-	if (result->count != 1)
+	/* What counts goes the way of single frames. */
+	if (result->count != 1 || result->counts_count > 0)
 		return false;
 	tir = result->to[0].tir;
 	route->rq = tir->rq != NULL ? tir->rq : steer_spread(tir, &key, &info);
@@ -415,6 +423,7 @@ softrnic_steering_changed(struct softrnic *dev)
 			steering->mask_words[steering->mask_count++] = (uint8_t)i;
 	}
 	steering->cached = false;
-	/* Indirect TIRs look at each frame's addresses. */
-	steering->cacheable = steering->uncacheable_groups == 0 && steering->indirect_entries == 0;
+	/* Indirect TIRs look at each frame's addresses, counters at each frame. */
+	steering->cacheable = steering->uncacheable_groups == 0 &&
+			      steering->indirect_entries == 0 && steering->counting_entries == 0;
 }

@@ -21,6 +21,8 @@
 #include "softrnic/base/sizes.h"
 #include "softrnic/port/frame.h"
 
+struct softrnic_flow_count;
+struct softrnic_flow_counter;
 struct softrnic_rq;
 struct softrnic_tir;
 
@@ -33,6 +35,7 @@ enum softrnic_eth_room {
 
 #define STEER_KEY_WORDS	 8 /* of 64 bits: struct rnic_fte_match_set_lyr_2_4 */
 #define STEER_TIRS_MAX	 64
+#define STEER_COUNTS_MAX 64   /* of the entries that a frame meets, the first ones count */
 #define STEER_GROUPS_MAX 1024 /* of a table */
 /* Of all tables: a frame may meet each of them. */
 #define STEER_DEVICE_GROUPS_MAX 2048
@@ -60,7 +63,9 @@ struct flow_entry {
 	struct softrnic_flow_table *table; /* forward destination, or NULL */
 	struct softrnic_tir **tirs;
 	uint32_t tir_count;
-	struct rnic_flow_context context; /* as set, for queries */
+	struct softrnic_flow_count *count;     /* where it counts, or NULL */
+	struct softrnic_flow_counter *counter; /* whose that is */
+	struct rnic_flow_context context;      /* as set, for queries */
 };
 
 struct flow_group {
@@ -87,6 +92,8 @@ struct softrnic_flow_table {
 
 /* What the tables decided about a frame. */
 struct steer_result {
+	uint32_t counts_count;
+	struct softrnic_flow_count *counts[STEER_COUNTS_MAX];
 	uint32_t count;
 	struct {
 		struct softrnic_tir *tir;
@@ -125,7 +132,7 @@ struct softrnic_steering {
 	 * and type (the first two words) and no TIR does.
 	 */
 	bool cacheable, cached;
-	uint32_t uncacheable_groups, indirect_entries; /* none: cacheable */
+	uint32_t uncacheable_groups, indirect_entries, counting_entries; /* none: cacheable */
 	uint64_t cache_key[2];
 	const struct steer_result *cache;
 };
