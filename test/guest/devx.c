@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A user of Linux' DevX: devx DEVICE. Its commands are those of test/driver, which go through libmlx5 and the kernel; its rings, records and
+ * A user of Linux' DevX: devx DEVICE PEER, whose cable is the device's. Its commands are those of test/driver, which go through libmlx5 and the kernel; its rings, records and
  * memory lie in one umem. Each step prints a line, and the first one that is not as it should be ends the program.
  */
 #include <errno.h>
@@ -96,6 +96,8 @@ destroys(uint16_t opcode)
 		{ RNIC_CMD_CREATE_RMP, RNIC_CMD_QUERY_RMP, RNIC_CMD_DESTROY_RMP },
 		{ RNIC_CMD_CREATE_TIS, RNIC_CMD_QUERY_TIS, RNIC_CMD_DESTROY_TIS },
 		{ RNIC_CMD_CREATE_RQT, RNIC_CMD_QUERY_RQT, RNIC_CMD_DESTROY_RQT },
+		{ RNIC_CMD_ALLOC_FLOW_COUNTER, RNIC_CMD_QUERY_FLOW_COUNTER,
+		  RNIC_CMD_DEALLOC_FLOW_COUNTER },
 	};
 
 	for (unsigned int i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
@@ -130,7 +132,7 @@ is_query(uint16_t opcode)
 					    RNIC_CMD_QUERY_QP,	 RNIC_CMD_QUERY_TIR,
 					    RNIC_CMD_QUERY_SQ,	 RNIC_CMD_QUERY_RQ,
 					    RNIC_CMD_QUERY_RMP,	 RNIC_CMD_QUERY_TIS,
-					    RNIC_CMD_QUERY_RQT };
+					    RNIC_CMD_QUERY_RQT,	 RNIC_CMD_QUERY_FLOW_COUNTER };
 
 	for (unsigned int i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
 		if (queries[i] == opcode)
@@ -151,12 +153,23 @@ is_create(uint16_t opcode)
 					    RNIC_CMD_CREATE_RQ,
 					    RNIC_CMD_CREATE_RMP,
 					    RNIC_CMD_CREATE_TIS,
-					    RNIC_CMD_CREATE_RQT };
+					    RNIC_CMD_CREATE_RQT,
+					    RNIC_CMD_ALLOC_FLOW_COUNTER };
 
 	for (unsigned int i = 0; i < sizeof(creates) / sizeof(creates[0]); i++)
 		if (creates[i] == opcode)
 			return true;
 	return false;
+}
+
+/* What it is about: mostly at the same place. */
+static uint32_t
+number_in(const void *in, uint16_t opcode)
+{
+	return (uint32_t)(opcode == RNIC_CMD_QUERY_FLOW_COUNTER
+				  ? rnic_query_flow_counter_in_get(
+					    in, RNIC_QUERY_FLOW_COUNTER_IN_FLOW_COUNTER_ID)
+				  : rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 }
 
 /* Of a command that the device has refused, Linux hands its answer on. */
@@ -173,8 +186,7 @@ execute(struct drv *drv, void *in, uint32_t in_bytes, void *out, uint32_t out_by
 		in_bytes = drv_umem_move(in, in_bytes, user->umem->umem_id, 0);
 		rc = create(user, opcode, in, in_bytes, out, out_bytes);
 	} else {
-		object = object_find(user, destroys(opcode),
-				     (uint32_t)rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
+		object = object_find(user, destroys(opcode), number_in(in, opcode));
 		if (object == NULL)
 			rc = mlx5dv_devx_general_cmd(user->context, in, in_bytes, out, out_bytes);
 		else if (opcode == object->destroys)
@@ -384,7 +396,7 @@ qp_post(struct qp *qp, uint8_t opcode, uint32_t from, uint32_t bytes, uint32_t t
 
 /* ---- What is tried ---- */
 
-static struct user user, other;
+static struct user user, third, other; /* two of the device, one of its peer */
 static struct cq send_cq, receive_cq;
 static struct qp qps[2];
 static uint32_t from, to;
@@ -425,6 +437,8 @@ traffic(void)
 
 /* SQ, RQ, RMP, TIS, TIR and RQT: made, queried, changed. */
 static uint32_t ethernet[6]; /* numbers, in the order of the words before */
+static uint32_t rq_ring;
+static struct rnic_wq_dbrec *rq_dbrec;
 
 static void
 ethernet_objects(void)
@@ -449,8 +463,10 @@ ethernet_objects(void)
 	must(drv_sq_query(&user.drv, ethernet[0], &sqc) == 0 &&
 		     rnic_sqc_get(&sqc, RNIC_SQC_STATE) == RNIC_WQ_STATE_RDY,
 	     "an SQ's state");
-	rq.ring = drv_pages_of(take(&user, ENTRIES * 64), ENTRIES * 64);
+	rq_ring = take(&user, ENTRIES * 64);
+	rq.ring = drv_pages_of(rq_ring, ENTRIES * 64);
 	rq.dbrec = take(&user, 8);
+	rq_dbrec = (void *)(user.memory + rq.dbrec);
 	must(drv_rq_create(&user.drv, &rq, &ethernet[1]) == 0, "an RQ");
 	must(drv_rq_modify(&user.drv, ethernet[1], RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY) == 0,
 	     "an RQ that is ready");
@@ -462,15 +478,152 @@ ethernet_objects(void)
 	must(drv_rqt_create(&user.drv, &ethernet[1], 1, &ethernet[5]) == 0, "an RQT");
 }
 
+/* Frames of the peer's SQ, which a flow counts and sends to our RQ. */
+#define FRAMES 40u
+#define LENGTH 200u
+#define TYPE   "\x88\xb5" /* of Ethernet: a local one */
+
+static struct cq peer_cq;
+static uint32_t peer_sqn, peer_ring, peer_frame;
+static struct rnic_wq_dbrec *peer_dbrec;
+
+static void
+peer_open(void)
+{
+	struct drv_sq sq = { .log_size = LOG_SIZE, .pd = other.pd, .uar = other.uar->page_id };
+
+	must(cq_create(&other, &peer_cq) == 0, "the peer's CQ");
+	must(drv_tis_create(&other.drv, other.td, &sq.tisn) == 0, "the peer's TIS");
+	peer_ring = take(&other, ENTRIES * 64);
+	sq.ring = drv_pages_of(peer_ring, ENTRIES * 64);
+	sq.dbrec = take(&other, 8);
+	sq.cqn = peer_cq.cqn;
+	peer_dbrec = (void *)(other.memory + sq.dbrec);
+	peer_frame = take(&other, LENGTH);
+	must(drv_sq_create(&other.drv, &sq, &peer_sqn) == 0 &&
+		     drv_sq_modify(&other.drv, peer_sqn, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY) == 0,
+	     "the peer's SQ");
+}
+
+/* A WQEBB: control, Ethernet with 18 bytes of the header in it, the rest of the frame. */
+static void
+peer_send(uint16_t index)
+{
+	uint8_t *wqe = other.memory + peer_ring + 64ul * (index % ENTRIES);
+	struct rnic_wqe_ctrl *ctrl = (void *)wqe;
+	struct rnic_wqe_eth *eth = (void *)(ctrl + 1);
+	struct rnic_wqe_data *data = (void *)(wqe + 48);
+	uint64_t head;
+
+	memset(wqe, 0, 64);
+	*ctrl = (struct rnic_wqe_ctrl){
+		.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, index, RNIC_WQE_SEND)),
+		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(peer_sqn, 4)),
+		.fm_ce_se = RNIC_WQE_CE_ALWAYS,
+	};
+	eth->inline_header_size = rnic_cpu_to_be16(18);
+	memcpy((uint8_t *)eth + 14, other.memory + peer_frame, 18);
+	*data = (struct rnic_wqe_data){
+		.byte_count = rnic_cpu_to_be32(LENGTH - 18),
+		.lkey = rnic_cpu_to_be32(other.key),
+		.address = rnic_cpu_to_be64((uintptr_t)other.memory + peer_frame + 18),
+	};
+	__atomic_store_n(&peer_dbrec->send_counter.raw, rnic_cpu_to_be32((uint16_t)(index + 1)).raw,
+			 __ATOMIC_RELEASE);
+	memcpy(&head, wqe, sizeof(head));
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	*(volatile uint64_t *)other.uar->reg_addr = head;
+}
+
+static uint32_t flow_counter;
+static struct mlx5dv_flow_matcher *matcher;
+static struct ibv_flow *flow;
+
+static struct mlx5dv_flow_match_parameters *
+match_of(uint16_t type)
+{
+	struct mlx5dv_flow_match_parameters *match =
+		calloc(1, sizeof(*match) + sizeof(struct rnic_fte_match_param));
+
+	must(match != NULL, "memory");
+	match->match_sz = sizeof(struct rnic_fte_match_param);
+	rnic_fte_match_set_lyr_2_4_set(rnic_fte_match_param_outer((void *)match->match_buf),
+				       RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, type);
+	return match;
+}
+
+static void
+flow_open(void)
+{
+	struct mlx5dv_flow_matcher_attr attr = { .type = IBV_FLOW_ATTR_NORMAL,
+						 .match_criteria_enable = RNIC_MATCH_OUTER_HEADERS,
+						 .match_mask = match_of(0xffff) };
+	struct mlx5dv_flow_match_parameters *value = match_of(0x88b5);
+	struct mlx5dv_flow_action_attr actions[2] = {
+		{ .type = MLX5DV_FLOW_ACTION_DEST_DEVX },
+		{ .type = MLX5DV_FLOW_ACTION_COUNTERS_DEVX },
+	};
+
+	must(drv_flow_counter_alloc(&user.drv, 0, &flow_counter) == 0, "a flow counter");
+	actions[0].obj = object_find(&user, RNIC_CMD_DESTROY_TIR, ethernet[4])->of;
+	actions[1].obj = object_find(&user, RNIC_CMD_DEALLOC_FLOW_COUNTER, flow_counter)->of;
+	matcher = mlx5dv_create_flow_matcher(user.context, &attr);
+	must(matcher != NULL, "a matcher");
+	flow = mlx5dv_create_flow(matcher, value, 2, actions);
+	must(flow != NULL, "a flow to a TIR and a counter of ours");
+	free(attr.match_mask);
+	free(value);
+}
+
+static void
+frames(const uint8_t to_mac[6])
+{
+	struct drv_flow_count count;
+
+	peer_open();
+	flow_open();
+	memset(other.memory + peer_frame, 0x5a, LENGTH);
+	memcpy(other.memory + peer_frame, to_mac, 6);
+	memcpy(other.memory + peer_frame + 6, "\x02\x00\x00\x00\x01\x02" TYPE, 8);
+	for (uint16_t i = 0; i < FRAMES; i++) {
+		struct rnic_wqe_data *segment =
+			(void *)(user.memory + rq_ring + 64ul * (i % ENTRIES));
+
+		segment[0] = (struct rnic_wqe_data){
+			.byte_count = rnic_cpu_to_be32(PAGE),
+			.lkey = rnic_cpu_to_be32(user.key),
+			.address = rnic_cpu_to_be64((uintptr_t)user.memory + to),
+		};
+		segment[1].lkey = rnic_cpu_to_be32(RNIC_WQE_INVALID_LKEY);
+		__atomic_store_n(&rq_dbrec->receive_counter.raw,
+				 rnic_cpu_to_be32((uint16_t)(i + 1)).raw, __ATOMIC_RELEASE);
+		other.memory[peer_frame + 100] = (uint8_t)i;
+		peer_send(i);
+		if (cq_next(&peer_cq) != RNIC_CQE_REQUESTER ||
+		    cq_next(&receive_cq) != RNIC_CQE_RESPONDER_SEND ||
+		    memcmp(user.memory + to, other.memory + peer_frame, LENGTH) != 0)
+			must(false, "frame %u", i);
+	}
+	must(true, "frames");
+	must(drv_flow_counter_query(&user.drv, flow_counter, 0, false, &count) == 0,
+	     "a flow counter is read");
+	must(count.packets == FRAMES && count.octets == FRAMES * LENGTH,
+	     "%lu frames of %lu bytes are counted", count.packets, count.octets);
+	must(drv_flow_counter_dealloc(&user.drv, flow_counter) != 0, "a counter in use stays");
+	must(ibv_destroy_flow(flow) == 0 && mlx5dv_destroy_flow_matcher(matcher) == 0,
+	     "a flow goes");
+	must(drv_flow_counter_dealloc(&user.drv, flow_counter) == 0, "a counter goes");
+}
+
 /* What is another user's, or the kernel's, is not there. */
 static void
 refusals(void)
 {
 	struct qp qp;
 
-	must(qp_create(&user, &qp, &send_cq, &receive_cq, other.pd, 0) == RNIC_STATUS_BAD_RES,
+	must(qp_create(&user, &qp, &send_cq, &receive_cq, third.pd, 0) == RNIC_STATUS_BAD_RES,
 	     "another user's PD is refused");
-	must(qp_create(&other, &qp, &send_cq, &receive_cq, other.pd, 0) == RNIC_STATUS_BAD_RES,
+	must(qp_create(&third, &qp, &send_cq, &receive_cq, third.pd, 0) == RNIC_STATUS_BAD_RES,
 	     "another user's CQs are refused");
 	must(qp_create(&user, &qp, &send_cq, &receive_cq, 0xfffff, 0) == RNIC_STATUS_BAD_RES,
 	     "a PD that is none is refused");
@@ -532,12 +685,15 @@ mac_of(const uint8_t gid[16])
 int
 main(int argc, char **argv)
 {
-	struct ibv_device *device = argc == 2 ? device_of(argv[1]) : NULL;
+	struct ibv_device *device = argc == 3 ? device_of(argv[1]) : NULL;
+	struct ibv_device *peer = argc == 3 ? device_of(argv[2]) : NULL;
+	uint8_t mac[6];
 	union ibv_gid gid;
 
-	must(device != NULL, "the device");
+	must(device != NULL && peer != NULL, "the devices");
 	user_open(&user, device);
-	user_open(&other, device);
+	user_open(&third, device);
+	user_open(&other, peer);
 	must(ibv_query_gid(user.context, 1, 0, &gid) == 0, "a GID");
 	must(cq_create(&user, &send_cq) == 0 && cq_create(&user, &receive_cq) == 0, "CQs");
 	for (unsigned int i = 0; i < 2; i++)
@@ -549,10 +705,13 @@ main(int argc, char **argv)
 	to = take(&user, PAGE);
 	traffic();
 	ethernet_objects();
+	for (unsigned int i = 0; i < 6; i++)
+		mac[i] = (uint8_t)(mac_of(gid.raw) >> (40 - 8 * i));
+	frames(mac);
 	refusals();
 	destroys_in_order();
 	ibv_close_device(user.context);
-	/* The other one leaves everything to Linux. */
+	/* The others leave everything to Linux. */
 	must(true, "the end");
 	return 0;
 }

@@ -17,9 +17,9 @@ SCRIPT = f"""
 load_verbs
 up $eth0 $eth1
 until_there state_is $ib0 ACTIVE
-timeout 200 devx $ib0
+timeout 200 devx $ib0 $ib1
 echo "status $?"
-timeout 200 devx $ib0
+timeout 200 devx $ib0 $ib1
 echo "status $?"
 unload_verbs
 """
@@ -40,6 +40,7 @@ def test_objects_in_a_user_s_memory(kernel):
     assert values(result.console, "bad") == [], result.console[-6000:]
     # Twice: the first one has left half of what it made to Linux.
     assert values(result.console, "status") == ["0", "0"], result.console[-6000:]
+    assert values(result.console, "good").count("40 frames of 8000 bytes are counted") == 2
     assert values(result.console, "good").count("the end") == 2
     assert result.status == 0 and complaints(result.console) == [], result.console[-6000:]
     # The device has refused what it is asked to refuse, and has nothing left.
