@@ -77,16 +77,13 @@ struct umr {
 	uint32_t list_bytes;
 };
 
-static inline void
-put(struct qw_qp *qp, const struct umr *umr, uint8_t ce)
+/* Its bytes behind the control segment, RNIC_WQE_DS_MAX units at most; @return units of all. */
+static inline uint32_t
+umr_fill(const struct umr *umr, uint8_t *bytes)
 {
 	const uint32_t list = umr->list != NULL ? umr->list_bytes / 16 : umr->entries;
-	const uint32_t units = umr->units != 0 ? umr->units : 8 + list;
-	struct rnic_wqe_ctrl *ctrl = dp_wqe(&qp->sq, RNIC_WQE_UMR, units, ce);
-	uint8_t bytes[RNIC_WQE_DS_MAX * 16] = { 0 };
 	struct rnic_wqe_umr *control = (struct rnic_wqe_umr *)bytes;
 
-	ctrl->immediate = rnic_cpu_to_be32(umr->key);
 	control->flags = umr->flags;
 	control->translations_octwords = rnic_cpu_to_be16((uint16_t)umr->entries);
 	control->translations_offset = rnic_cpu_to_be16((uint16_t)umr->offset);
@@ -97,8 +94,26 @@ put(struct qw_qp *qp, const struct umr *umr, uint8_t ce)
 		memcpy(bytes + 112, umr->list, umr->list_bytes);
 	else
 		memcpy(bytes + 112, &umr->klm, sizeof(umr->klm));
+	return umr->units != 0 ? umr->units : 8 + list;
+}
+
+static inline void
+put_bytes(struct qw_qp *qp, uint32_t key, const uint8_t *bytes, uint32_t units, uint8_t ce)
+{
+	struct rnic_wqe_ctrl *ctrl = dp_wqe(&qp->sq, RNIC_WQE_UMR, units, ce);
+
+	ctrl->immediate = rnic_cpu_to_be32(key);
 	for (uint32_t i = 1; i < units; i++)
 		memcpy(dp_wqe_at(&qp->sq, i), bytes + (i - 1) * 16ul, 16);
+}
+
+static inline void
+put(struct qw_qp *qp, const struct umr *umr, uint8_t ce)
+{
+	uint8_t bytes[RNIC_WQE_DS_MAX * 16] = { 0 };
+	const uint32_t units = umr_fill(umr, bytes);
+
+	put_bytes(qp, umr->key, bytes, units, ce);
 }
 
 /* Type 2 is bound to qp, type 1 to none. */
