@@ -135,8 +135,9 @@ rnic_recovery_retry(struct rnic_recovery *recovery)
 void
 rnic_recovery_settle(struct rnic_recovery *recovery)
 {
-	/* Waits for one that has begun: from here on the queue is this thread's alone. */
+	/* Waits for one that has begun: from here on the queue is this thread's alone, with what that one has written last. */
 	rte_eal_alarm_cancel(recovery_run, recovery);
+	(void)atomic_load_explicit(recovery->state, memory_order_acquire);
 	recovery_report_error(recovery);
 	recovery_report_left_out(recovery);
 }
