@@ -189,7 +189,7 @@ leads_to_its_memory(struct fixture *f, const struct kept *kept)
 
 /* ---- WQEs ---- */
 
-/* Half of them one's own, by the byte that it has now; or somebody's, or nobody's. */
+/* Half of the WQEs name a key of their own domain, by its present byte; three in eight another's, the rest a random number. */
 static uint32_t
 any_key(struct fixture *f)
 {
