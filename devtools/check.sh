@@ -28,6 +28,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   features   each feature that the driver claims has a mutant, and that is dead
   pages      each key and each command of telemetry stands in its manual page, each option of dpdk-test-rdma-perf there and
              in --help
+  rows       what the fuzz targets leave out (test/fuzz/unreachable.txt) is in the sources
   foreign    who has had each command of the software RNIC executed stands in doc/design/
   docs       public headers say of each parameter and member what it is, of each call threads and results
              (devtools/docstrings.py), and by section where they are from; a folder's README.md has at most 150 lines and
@@ -51,7 +52,7 @@ Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
 USAGE
 }
 
-all=(format spdx tokens includes headers shell features pages foreign docs size build links api)
+all=(format spdx tokens includes headers shell features pages rows foreign docs size build links api)
 by_name=(analyze)
 checks=()
 while [ $# -gt 0 ]; do
@@ -496,6 +497,15 @@ options_of()
 	help) sed -n -E 's/^\t"  (-[A-Za-z],|   ) (--[A-Za-z_-]+).*/\1 \2/p' app/test-rdma-perf/options_help.c ;;
 	page) sed -n '/^\.TP$/ { n; s/\\f.//g; s/\\-/-/g; s/^\.[A-Z]* //; /^-/p }' doc/man/dpdk-test-rdma-perf.1 ;;
 	esac | grep -oE -- '(^|[ ,])--?[A-Za-z][A-Za-z_-]*' | tr -d ' ,' | sort
+}
+
+check_rows()
+{
+	local row
+
+	while read -r row; do
+		found "$row"
+	done < <(test/fuzz/coverage.py --rows test/fuzz/unreachable.txt 2>&1)
 }
 
 check_foreign()
