@@ -49,6 +49,9 @@ enum world_state {
 void world_make(struct world *w, enum world_state state);
 /* In the state in which a command's good input works. */
 void world_make_for(struct world *w, uint16_t opcode);
+/* The same beside other devices: of their poller, on that wire. */
+void world_make_beside(struct world *w, uint16_t opcode, struct softrnic_poller *poller,
+		       const char *wire);
 /* The command is about the function: no user's. */
 bool world_is_of_function(uint16_t opcode);
 /* For cmocka: one that is ready; ctl_teardown() ends it. */
