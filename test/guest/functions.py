@@ -39,6 +39,13 @@ said() {{
 	cat $1
 	exit 1
 }}
+# behind FILE COMMAND...: in the background. What an earlier one has said is gone when this returns, not when the other begins.
+behind() {{
+	file=$1
+	shift
+	: >$file
+	"$@" >$file 2>&1 &
+}}
 eal="-l 0,1 -d {PLUGIN} --no-telemetry"
 """
 

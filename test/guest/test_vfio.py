@@ -81,7 +81,7 @@ def check_forwarded(said, ports=2):
 def test_testpmd_forwards_between_two_functions(iommu, mode):
     console = run(f"""
 part forward
-dpdk-testpmd $eal --iova-mode={mode} -a {LEFT} -a {RIGHT} -- $forward >/tmp/log 2>&1 &
+behind /tmp/log dpdk-testpmd $eal --iova-mode={mode} -a {LEFT} -a {RIGHT} -- $forward
 said /tmp/log "RX-packets: [1-9]"
 pid=$(pidof dpdk-testpmd)
 part descriptors
@@ -129,14 +129,14 @@ exit 0
 def test_a_killed_testpmd_starts_again():
     console = run(f"""
 for round in $(seq {KILLS}); do
-	dpdk-testpmd $eal -a {LEFT} -a {RIGHT} -- $forward >/tmp/log 2>&1 &
+	behind /tmp/log dpdk-testpmd $eal -a {LEFT} -a {RIGHT} -- $forward
 	said /tmp/log "RX-packets: [1-9]"
 	pid=$(pidof dpdk-testpmd)
 	kill -9 $pid
 	ended $pid
 	echo "killed $round"
 done
-dpdk-testpmd $eal -a {LEFT} -a {RIGHT} -- $forward >/tmp/log 2>&1 &
+behind /tmp/log dpdk-testpmd $eal -a {LEFT} -a {RIGHT} -- $forward
 said /tmp/log "RX-packets: [1-9]"
 pid=$(pidof dpdk-testpmd)
 sleep 2
@@ -205,8 +205,8 @@ def test_an_ordinary_user():
     console = run(f"""
 group=$(basename $(readlink /sys/bus/pci/devices/{LOOP}/iommu_group))
 pmd() {{
-	/bin/setpriv --reuid=65534 --regid=65534 --clear-groups \\
-		dpdk-testpmd $eal --no-huge -m 128 -a {LOOP} -- $forward >/tmp/log 2>&1 &
+	behind /tmp/log /bin/setpriv --reuid=65534 --regid=65534 --clear-groups \\
+		dpdk-testpmd $eal --no-huge -m 128 -a {LOOP} -- $forward
 	pid=$!
 }}
 refused() {{
@@ -257,10 +257,12 @@ perf() {{ # PREFIX BDF OPTIONS...
 	dpdk-test-rdma-perf $eal -m 128 --file-prefix=$prefix -a $bdf -- -u 18 "$@"
 }}
 both() {{
-	perf server {LEFT} "$@" >/tmp/server 2>&1 &
+	behind /tmp/server perf server {LEFT} "$@"
 	said /tmp/server "Waiting for client"
 	perf client {RIGHT} "$@" 127.0.0.1 >/tmp/client 2>&1
 	status=$?
+	# It would wait for another one.
+	[ $status = 0 ] || kill $(pidof dpdk-test-rdma-perf)
 	wait $! && [ $status = 0 ]
 	status=$?
 	cat /tmp/client /tmp/server
@@ -276,7 +278,7 @@ status=$?
 cat /tmp/log
 [ $status = 0 ] || exit 1
 free_pages "after an ordinary run"
-perf loop {LOOP} --loopback --op=write -s 64 -D 600 >/tmp/log 2>&1 &
+behind /tmp/log perf loop {LOOP} --loopback --op=write -s 64 -D 600
 said /tmp/log "#bytes"
 sleep 2
 kill -INT $(pidof dpdk-test-rdma-perf)
