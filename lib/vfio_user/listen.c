@@ -17,57 +17,6 @@
 #define VFU_LOCK_BYTES	 256
 #define VFU_LOCK_RETRIES 16
 
-/* A process chooses its name itself, and names go to terminals. */
-static void
-vfu_peer_name_clean(struct vfu_peer *peer)
-{
-	char *c;
-
-	for (c = peer->name; *c != '\0'; c++) {
-		if (*c < ' ' || *c > '~')
-			*c = '?';
-	}
-}
-
-static void
-vfu_peer_name(struct vfu_peer *peer)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(peer->name, sizeof(peer->name), "?");
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)peer->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, peer->name, sizeof(peer->name) - 1);
-	close(fd);
-	if (n <= 0)
-		return;
-	peer->name[n] = '\0';
-	peer->name[strcspn(peer->name, "\n")] = '\0';
-	vfu_peer_name_clean(peer);
-}
-
-void
-vfu_peer_of(int fd, struct vfu_peer *peer)
-{
-	struct ucred cred;
-	socklen_t length = sizeof(cred);
-
-	peer->pid = 0;
-	peer->uid = (uid_t)-1;
-	snprintf(peer->name, sizeof(peer->name), "?");
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &length) != 0)
-		return;
-	peer->uid = cred.uid;
-	if (cred.pid > 0) {
-		peer->pid = cred.pid;
-		vfu_peer_name(peer);
-	}
-}
-
 static int
 vfu_lock_path(const char *path, char *lock_path, size_t room)
 {

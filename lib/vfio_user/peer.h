@@ -28,4 +28,22 @@ struct vfu_peer {
  */
 void vfu_peer_of(int fd, struct vfu_peer *peer);
 
+/**
+ * Look up the name of a process whose number is known. It is "?" if /proc cannot be read.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param peer In: pid; out: name.
+ */
+void vfu_peer_name(struct vfu_peer *peer);
+
+/**
+ * Make a name fit for a terminal: a process chooses it by itself.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param peer Its name; what is not printable ASCII becomes "?".
+ */
+void vfu_peer_name_clean(struct vfu_peer *peer);
+
 #endif
