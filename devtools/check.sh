@@ -160,7 +160,7 @@ check_words()
 {
 	local f
 
-	for f in $(files 'lib/*.[ch]' 'drivers/*.[ch]' 'app/*.[ch]'); do
+	for f in $(files 'lib/*.[ch]' 'drivers/*.[ch]' 'app/*.[ch]' 'examples/*.[ch]'); do
 		F=$f ODD=$odd_words perl -0777 -ne 's{(/\*.*?\*/)|(//[^\n]*)|("(?:\\.|[^"\\\n])*")}{defined $3 ? $3 : "\n" x ($& =~ tr/\n//)}gse;
 			$n = 0;
 			for (split /\n/) {
@@ -550,7 +550,7 @@ readmes_name_files()
 	local f folder name
 	local -A texts=()
 
-	for f in $(files 'lib/*.[ch]' 'drivers/*.[ch]' 'app/*.[ch]'); do
+	for f in $(files 'lib/*.[ch]' 'drivers/*.[ch]' 'app/*.[ch]' 'test/driver/*.[ch]'); do
 		folder=${f%/*}
 		while [ ! -f "$folder/README.md" ] && [ "$folder" != "${folder%/*}" ]; do
 			folder=${folder%/*}

@@ -11,8 +11,8 @@ packages_run=(dpdk-dev libhugetlbfs-bin)
 # libsystemd-dev: static DPDK programs link with it, by libpcap's and dbus' lists, which do not depend on it.
 packages_test=(libcmocka-dev python3-pytest python3-scapy clang libclang-rt-dev llvm make
 	libsystemd-dev iproute2 tshark)
-# For virtual machines (devtools/guest/); QEMU and their kernels are unpacked into a cache, not installed. libibverbs-dev: the
-# program that has Linux' rxe talk with us; nothing else is linked with it. ibverbs-utils: ibv_*_pingpong.
+# For virtual machines (devtools/guest/); QEMU and their kernels are unpacked into a cache, not installed. libibverbs-dev: for
+# programs of guests that talk with us by Linux' verbs; nothing else is linked with it. ibverbs-utils: ibv_*_pingpong.
 packages_guest=(busybox-static kmod zstd ethtool libibverbs-dev ibverbs-utils)
 packages_check=(git clang clang-format doxygen shellcheck)
 

@@ -268,7 +268,7 @@ while IFS='|' read -r feature part _ file change; do
 	if [ ! -f "$root/$folder/$file" ]; then
 		wrong "$feature, $part: there is no $file"
 	elif cmp -s <(sed "$change" "$root/$folder/$file") "$root/$folder/$file"; then
-		wrong "$feature, $part: nothing to take out of $file any more"
+		wrong "$feature, $part: $file has nothing to take out"
 	fi
 done < <(mutations)
 if $list; then
@@ -319,7 +319,7 @@ check()
 	cp "$copy" "$original"
 	sed "$5" "$original" >"$copy"
 	if cmp -s "$original" "$copy"; then
-		wrong "$1, $2: nothing to take out of $4 any more"
+		wrong "$1, $2: $4 has nothing to take out"
 		return 0
 	fi
 	mapfile -t cases < <(broken "$3" "$1" </dev/null)

@@ -188,7 +188,7 @@ get_qemu()
 	if ! run_apt apt-get install -y --download-only --no-install-recommends -t forky \
 		"qemu-system-x86=$version" >"$work/qemu.log" 2>&1; then
 		tail -n 5 "$work/qemu.log" >&2
-		fail "QEMU $version cannot be had"
+		fail "QEMU $version is not available"
 	fi
 	unpack "$work/qemu" "$work"/cache/archives/*.deb
 	rm -f "$work"/cache/archives/*.deb
@@ -210,7 +210,7 @@ get_kernel()
 	if ! (cd "$work/$thing.deb" && run_apt apt-get download "$package=$version") \
 		>"$work/$thing.log" 2>&1; then
 		tail -n 5 "$work/$thing.log" >&2
-		fail "$package $version cannot be had"
+		fail "$package $version is not available"
 	fi
 	unpack "$folder" "$work/$thing.deb"/*.deb
 	# Newer packages have merged /usr.
@@ -239,7 +239,7 @@ get_verbs()
 	if ! run_apt apt-get download -t bookworm --print-uris "${verbs[@]}" \
 		>"$work/verbs.uris" 2>"$work/verbs.log"; then
 		tail -n 5 "$work/verbs.log" >&2
-		fail "verbs' programs cannot be had"
+		fail "verbs' programs are not available"
 	fi
 	awk '/^\047/ { print $2 }' "$work/verbs.uris" | sort >"$work/verbs.packages"
 	! is_put verbs "$version" || ! cmp -s "$work/verbs.packages" "$cache/verbs/packages" ||
@@ -248,7 +248,7 @@ get_verbs()
 	if ! (cd "$work/verbs.deb" && run_apt apt-get download -t bookworm "${verbs[@]}") \
 		>"$work/verbs.log" 2>&1; then
 		tail -n 5 "$work/verbs.log" >&2
-		fail "rdma-core $version cannot be had"
+		fail "rdma-core $version is not available"
 	fi
 	unpack "$work/verbs" "$work/verbs.deb"/*.deb
 	rm -rf "$work"/verbs/usr/lib/*/gconv

@@ -112,7 +112,7 @@ receive_text(int connection, char *text, size_t bytes)
 	if (n < 0)
 		FAIL("the other side does not answer");
 	if (n != (ssize_t)bytes || text[bytes - 1] != '\0')
-		rte_exit(EXIT_FAILURE, "the other side says something else, or has gone\n");
+		rte_exit(EXIT_FAILURE, "the other side sent something else, or has gone\n");
 }
 
 void

@@ -195,7 +195,7 @@ send_all(struct rdmo_conn *conn)
 		n = rdmo_poll(conn, done + answered, posted - answered);
 		answered += n;
 		if (rdmo_conn_error(conn) == -ENOTCONN)
-			rte_exit(EXIT_FAILURE, "nobody takes any more: %" PRIu64 " messages sent\n",
+			rte_exit(EXIT_FAILURE, "the worker has gone: %" PRIu64 " messages sent\n",
 				 lines.sent);
 		if (n == 0)
 			sleep_until(rdmo_conn_arm(conn), rdmo_conn_fd(conn));

@@ -196,7 +196,7 @@ struct rdmo_target_attr {
  * Threads: any. Blocks: for the worker's answers, 5 s at most, and for commands of the device.
  *
  * @param pd     A protection domain; it must live as long as the target.
- * @param attr   How.
+ * @param attr   The worker's address, the target's number, the address of ours to use; read during the call.
  * @param target Out: the target.
  * @return 0; -ENOSPC the worker has as many as it may; -ETIMEDOUT, -EPROTO, -EREMOTEIO as rdmo_target_open(); the socket's error; as
  *         rdmapmd_qp_create(), rdmapmd_qp_connect().
@@ -385,7 +385,7 @@ struct rdmo_log_attr {
  * Threads: as rdmo_target_open(). Blocks: likewise.
  *
  * @param target A target.
- * @param attr   How.
+ * @param attr   The log's memory and its sizes; read during the call.
  * @param log    Out: the log.
  * @return As rdmo_mr_reg(); -EEXIST the memory has a log of other sizes; -EBUSY the worker serves it already, or its ends cannot be.
  */
@@ -424,7 +424,7 @@ __rte_experimental int rdmo_log_query(const struct rdmo_log *log, struct rdmo_lo
 
 /** A record. */
 struct rdmo_log_record {
-	uint64_t position; /**< its own */
+	uint64_t position; /**< its first byte's, counted from the log's beginning on for ever */
 	uint64_t next;	   /**< behind it: what rdmo_log_release() is given when it has been read */
 	uint64_t seq;	   /**< of the operation that has appended it */
 	const void *payload; /**< in the ring, until it is released */
@@ -495,7 +495,7 @@ __rte_experimental int rdmo_log_arm(struct rdmo_log *log);
 struct rdmo_ticket {
 	char address[RDMO_ADDRESS_BYTES];  /**< the worker's, for struct rdmo_connect_attr */
 	uint8_t secret[RDMO_SECRET_BYTES]; /**< of the receive queue, likewise */
-	uint64_t id;			   /**< the target's */
+	uint64_t id;			   /**< of the target: its number at the worker */
 	uint64_t key;			   /**< of the region; not 0 */
 	uint64_t at;			   /**< the region's first byte, in the target */
 	uint64_t bytes;			   /**< of the region, 1 and more */
@@ -646,7 +646,7 @@ struct rdmo_completion {
  * Threads: any, but those that poll the worker. Blocks: for the worker, and for commands of the device.
  *
  * @param pd   A protection domain; it must live as long as the connection.
- * @param attr How.
+ * @param attr The target, the secret, sizes of what is under way; read during the call.
  * @param conn Out: the connection.
  * @return 0; -EACCES the worker does not know the secret; -ENOSPC it has as many connections as it can; -EBUSY the producer has a
  *         connection by another secret; -EREMOTEIO it refused for
