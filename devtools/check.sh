@@ -25,7 +25,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   includes   who may include whom
   headers    every header compiled alone, by gcc and clang
   shell      shellcheck on the scripts
-  features   each feature that the driver claims has a mutant, and that is dead
+  features   each feature that the driver claims has a mutant, and that is dead; tests that dpdk-test-rdma-perf's table names exist
   pages      each key and each command of telemetry stands in its manual page, each option of dpdk-test-rdma-perf there and
              in --help
   rows       what the fuzz targets leave out (test/fuzz/unreachable.txt) is in the sources
@@ -454,8 +454,20 @@ mutants_of()
 		sed -n 's/^</-is not there: /p; s/^>/-is of no use: /p')
 }
 
+# Names behind "SUITE: " in a table's third column, or the second of a table of two, are those of tests.
+tests_of()
+{
+	local page=$1 name
+
+	while read -r name; do
+		grep -rqE "(^def test_$name\(|^$name\(void)" test || found "$page: there is no test $name"
+	done < <(perl -ne 'next unless /^\|/; my @c = split / \| /; for (split /[;,]/, $c[2] // $c[1] // "") {
+			s/^\s*(?:[a-z0-9]+(?:-[a-z0-9]+)+:)?\s+//; print "$1\n" if /^([a-z0-9]+(?:_[a-z0-9]+)+)\b/ }' "$page" | sort -u)
+}
+
 check_features()
 {
+	tests_of doc/features/rdma_perf.md
 	mutants_of doc/features/mutants.md
 	mutants_of doc/features/rdmo_defects.md --rdmo
 }

@@ -23,12 +23,12 @@ hello_text(const struct perf_options *o, char *text, size_t room)
 {
 	snprintf(
 		text, room,
-		"--op %s\n--mode lat %d\n--connection %s\n--size %u\n--all %d\n--iters %" PRIu64
+		"--op %s\n--mode %s\n--connection %s\n--size %u\n--all %d\n--iters %" PRIu64
 		"\n--duration %u\n--qp %u\n--bidirectional %d\n--use-srq %d\n--rx-depth %u\n--post_list %u\n"
 		"--lcores %u\n--verify %d\n",
-		perf_op_name(o->op), o->mode == PERF_LAT, perf_transport_name(o->transport),
-		o->size, o->all, o->iters, o->duration, o->qps, o->bidirectional, o->use_srq,
-		o->rx_depth, o->post_list, o->lcores, o->verify);
+		perf_op_name(o->op), o->mode == PERF_LAT ? "lat" : "bw",
+		perf_transport_name(o->transport), o->size, o->all, o->iters, o->duration, o->qps,
+		o->bidirectional, o->use_srq, o->rx_depth, o->post_list, o->lcores, o->verify);
 }
 
 /* The first line that differs. */

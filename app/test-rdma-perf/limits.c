@@ -13,6 +13,7 @@
 #define INLINE_WRITE   220
 #define INLINE_SEND    236
 #define INLINE_SEND_UD 188
+#define INLINE_UD_MAX  884
 
 #define SPARE_CQE 2 /* of a send queue: what is signaled beside the regular ones */
 
@@ -87,6 +88,11 @@ check_inline(struct perf_end *end)
 		wanted = o->op != PERF_SEND		  ? INLINE_WRITE
 			 : o->transport == RDMAPMD_QPT_UD ? INLINE_SEND_UD
 							  : INLINE_SEND;
+	if (o->transport == RDMAPMD_QPT_UD && wanted > INLINE_UD_MAX) {
+		perf_say("%s: Setting inline size to %d (Max inline size in UD)", end->device,
+			 INLINE_UD_MAX);
+		wanted = INLINE_UD_MAX;
+	}
 	if (!inline_fits(end, 0))
 		return perf_fail(-EINVAL, "%s: --tx-depth=%u: the device has no such send queue",
 				 end->device, o->tx_depth);

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PERF_LINK_VERSION  3
+#define PERF_LINK_VERSION  4
 #define PERF_LINK_HEAD	   31
 #define PERF_LINK_BODY_MAX (1u << 20)
 

@@ -4,8 +4,6 @@
  * A row for each option, and one function for each kind of value. What options mean together is options_rules.c's; the options of
  * perftest that are not here are options_foreign.c's.
  */
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stddef.h>
@@ -74,7 +72,7 @@ struct row {
 	size_t has;	  /* bool that says it was given; 0: none */
 	const char *title;
 	const char *type; /* that perftest reads it as; NULL: int */
-	uint64_t min, max;
+	long min, max;
 	const char *const *words;
 	unsigned int nwords;
 	int (*parse)(struct perf_options *options, const char *value);
@@ -82,19 +80,6 @@ struct row {
 
 #define MEMBER(name) offsetof(struct perf_options, name)
 #define WORDS(list)  .words = (list), .nwords = RTE_DIM(list)
-
-/* All of the text is a number of any base that C has. */
-static int
-parse_u64(const char *text, uint64_t *number)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]))
-		return -EINVAL;
-	errno = 0;
-	*number = strtoull(text, &end, 0);
-	return errno != 0 || *end != '\0' ? -EINVAL : 0;
-}
 
 /* Bytes, or with K or M at the end. What else stands behind the number perftest passes over: "4k" are four bytes. */
 static int
@@ -142,22 +127,14 @@ parse_loopback(struct perf_options *options, const char *value)
 }
 
 static int
-parse_json(struct perf_options *options, const char *value)
-{
-	(void)value;
-	if (options->json_file == NULL)
-		options->json_file = JSON_DEFAULT;
-	return 0;
-}
-
-static int
 parse_damage(struct perf_options *options, const char *value)
 {
-	uint64_t offset;
+	char *end;
+	const long offset = strtol(value, &end, 0);
 
-	if (parse_u64(value, &offset) != 0 || offset > UINT32_MAX)
+	if (end == value || *end != '\0' || offset < 0 || offset > UINT32_MAX)
 		return perf_usage_error("--damage=%s: wanted is an offset in a message", value);
-	options->damage = (int64_t)offset;
+	options->damage = offset;
 	return 0;
 }
 
@@ -203,7 +180,7 @@ static const struct row rows[] = {
 	  .type = "uint8_t", .min = 0, .max = 31 },
 	{ "gid-index", 'x', NUMBER, .member = MEMBER(gid_index), .title = "Gid index",
 	  .type = "uint8_t", .min = 0, .max = 64 },
-	{ "out_json", 0, OTHER, .may_be_bare = true, .parse = parse_json },
+	{ "out_json", 0, FLAG, .member = MEMBER(json) },
 	{ "out_json_file", 0, TEXT, .member = MEMBER(json_file) },
 	{ "report_gbits", 0, FLAG, .member = MEMBER(gbits) },
 	{ "use-srq", 0, FLAG, .member = MEMBER(use_srq) },
@@ -263,17 +240,19 @@ static int
 take_number(const struct row *row, struct perf_options *options, const char *value)
 {
 	void *member = (char *)options + row->member;
-	uint64_t number;
+	char *end;
+	/* As perftest: a sign, and what no number can hold, are for the bounds to judge; nothing is 0. */
+	const long number = strtol(value, &end, 0);
 
-	if (parse_u64(value, &number) != 0)
+	if (*end != '\0')
 		return no_number(row, value);
 	if (number < row->min && row->max == INT_MAX)
 		return perf_usage_error("%s must be positive", row->title);
 	if (number < row->min || number > row->max)
-		return perf_usage_error("%s should be between %llu and %llu", row->title,
-					(unsigned long long)row->min, (unsigned long long)row->max);
+		return perf_usage_error("%s should be between %ld and %ld", row->title, row->min,
+					row->max);
 	if (row->kind == COUNT)
-		*(uint64_t *)member = number;
+		*(uint64_t *)member = (uint64_t)number;
 	else
 		*(uint32_t *)member = (uint32_t)number;
 	return 0;
@@ -366,6 +345,8 @@ not_an_option(int value, char **argv)
 		return perf_usage_error("%s wants a value", argv[optind - 1]);
 	if (optopt != 0 && optopt < VALUE_ROW)
 		return perf_usage_error("unknown option -%c", optopt);
+	if (find_row(optopt) != NULL)
+		return perf_usage_error("--%s takes no value", find_row(optopt)->name);
 	return perf_usage_error("unknown option %s", argv[optind - 1]);
 }
 
@@ -396,6 +377,8 @@ parse_all(struct perf_options *options, int argc, char **argv)
 	}
 	if (rc != 0)
 		return rc;
+	if (options->json && options->json_file == NULL)
+		options->json_file = JSON_DEFAULT;
 	if (optind < argc)
 		options->host = argv[optind++];
 	return optind < argc ? perf_usage_error("\"%s\": there is one HOST", argv[optind]) : 0;

@@ -74,6 +74,7 @@ struct perf_options {
 	int64_t damage; /**< offset of a byte of a message that is sent damaged; -1: none */
 	uint32_t lcores;
 	bool groups_large;     /**< --cq-mod was given for messages of which each would complete */
+	bool json;	       /**< one was asked for, by whatever name */
 	const char *json_file; /**< NULL: none */
 	const char *plot_file; /**< NULL: none */
 

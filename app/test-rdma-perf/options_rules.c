@@ -63,8 +63,10 @@ default_depths(struct perf_options *o)
 	if (o->duration > 0)
 		return;
 	o->tx_depth = (uint32_t)RTE_MIN(o->tx_depth, o->iters);
+	/* An SRQ's are for all queue pairs: there perftest has as few, and loses messages. */
 	if (perf_op_receives(o->op) && lossy && !o->has_rx_depth)
-		o->rx_depth = (uint32_t)RTE_MIN(o->iters, (uint64_t)RX_LOSSY_MAX);
+		o->rx_depth = (uint32_t)RTE_MIN(o->use_srq ? o->iters * o->qps : o->iters,
+						(uint64_t)RX_LOSSY_MAX);
 	/* Receives of one SRQ are for all its queue pairs. */
 	if (perf_op_receives(o->op) && !o->use_srq)
 		o->rx_depth = (uint32_t)RTE_MIN(o->rx_depth, o->iters);
@@ -177,9 +179,13 @@ check_pingpong(const struct perf_options *o)
 		return perf_usage_error("--exchange=pingpong is for --op=send --mode=lat");
 	if (o->loopback)
 		return perf_usage_error("--exchange=pingpong is for two processes");
-	if (o->all || o->duration > 0 || o->bidirectional || o->post_list > 1 || o->events)
+	if (o->all || o->duration > 0 || o->bidirectional || o->post_list > 1 || o->events ||
+	    o->has_cq_mod || o->has_tx_depth)
 		return perf_usage_error(
-			"--exchange=pingpong does not go with -a, -b, -D, -e and -l");
+			"--exchange=pingpong does not go with -a, -b, -D, -e, -l, -Q and -t");
+	if (o->damage >= 0 && o->host == NULL)
+		return perf_usage_error("--damage with --exchange=pingpong is for the client: the "
+					"server gives back what has come");
 	if (o->mtu != 0 && !perf_mtu_is_one(o->mtu))
 		return perf_usage_error("MTU should be 256, 512, 1024, 2048 or 4096");
 	if (o->qps > 1 && !o->use_srq)

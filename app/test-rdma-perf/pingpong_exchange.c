@@ -98,13 +98,19 @@ check_peer(const struct perf_end *end, uint32_t queues)
 static int
 learn(struct perf_end *end, int fd)
 {
+	const uint64_t start = perf_tcp_now_ms();
 	char text[PERF_PINGPONG_TEXT];
 	uint32_t i, queues = 0, qp_num, psn;
 	union rdmapmd_gid gid;
 	int rc;
 
 	for (i = 0; i < texts(end); i++) {
-		rc = perf_tcp_receive(fd, text, sizeof(text), PERF_TCP_PATIENCE_MS);
+		/* All of them in that time, however slowly they come. */
+		const uint64_t gone_ms =
+			RTE_MIN(perf_tcp_now_ms() - start, (uint64_t)PERF_TCP_PATIENCE_MS);
+
+		rc = perf_tcp_receive(fd, text, sizeof(text),
+				      (int)(PERF_TCP_PATIENCE_MS - gone_ms));
 		if (rc != 0)
 			return gone(rc);
 		if (perf_pingpong_parse(text, &gid, &qp_num, &psn) != 0)

@@ -69,15 +69,16 @@ static const struct curve latency[] = { { "typical", "#0072b2", typical },
 					{ "99 %", "#e69f00", p99 },
 					{ "99.9 %", "#cc3311", p999 },
 					{ NULL } };
-static const struct curve bandwidth_by_time[] = { { "average", "#0072b2", average }, { NULL } };
+static const struct curve average_alone[] = { { "average", "#0072b2", average }, { NULL } };
 static const struct curve latency_by_time[] = { { "average", "#0072b2", typical }, { NULL } };
 
 static const struct curve *
 curves_of(const struct perf_options *options)
 {
-	/* No peak is looked for in a run by time. */
+	/* No peak is looked for in a run by time, nor among many messages. */
 	if (options->mode == PERF_BW)
-		return options->duration > 0 ? bandwidth_by_time : bandwidth;
+		return options->duration > 0 || options->iters > PERF_PEAK_ITERS ? average_alone
+										 : bandwidth;
 	return options->duration > 0 ? latency_by_time : latency;
 }
 

@@ -25,7 +25,8 @@
 #include "verify.h"
 #include "watch.h"
 
-#define BUSY_PERCENT 90 /* of its CPU that a polling thread should have had */
+#define BUSY_PERCENT  90 /* of its CPU that a polling thread should have had */
+#define WARM_UP_TELLS 8	 /* messages: if so many and all are lost, there is no way */
 
 /* ---- What an end has to do, and to print ---- */
 
@@ -316,10 +317,11 @@ say_lost(const struct perf_side *side, const struct perf_verdict *own,
 			 other->lost);
 }
 
+/* Of a warm-up's messages, where there are few, all may be lost by chance. */
 static bool
-nothing_came(const struct perf_verdict *verdict)
+nothing_came(const struct perf_verdict *verdict, bool warm_up)
 {
-	return verdict->lost > 0 && verdict->received == 0;
+	return verdict->lost >= (warm_up ? WARM_UP_TELLS : 1) && verdict->received == 0;
 }
 
 static int
@@ -327,7 +329,7 @@ judge(const struct perf_side *side, const struct perf_verdict *own,
       const struct perf_verdict *other, bool warm_up)
 {
 	say_lost(side, own, other);
-	if (!warm_up && (nothing_came(own) || nothing_came(other)))
+	if (nothing_came(own, warm_up) || nothing_came(other, warm_up))
 		return perf_fail(-ENOLINK, "%s: no message has come through%s", side->end.device,
 				 perf_op_receives(side->options->op) ? "" : " at the end");
 	if (own->wrong > 0 || other->wrong > 0)
@@ -415,6 +417,18 @@ phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_lay
 	return rc;
 }
 
+/* Who asked for a wrong byte, and has come to the end, has not met it. */
+static int
+check_damage(const struct perf_side *side)
+{
+	if (side->options->damage < 0)
+		return 0;
+	return perf_fail(-EBADMSG,
+			 "%s: --damage=%" PRId64 ": no wrong byte was found: was it given to the "
+			 "end that sends, and has a message so many?",
+			 side->end.device, side->options->damage);
+}
+
 static int
 run_sizes(struct perf_side *side)
 {
@@ -433,12 +447,7 @@ run_sizes(struct perf_side *side)
 				      o->duration > 0 ? PERF_UNTIL_STOPPED : o->iters, false);
 	}
 	perf_progress(NULL);
-	if (rc == 0 && o->damage >= 0)
-		rc = perf_fail(-EBADMSG,
-			       "%s: --damage=%" PRId64 ": no wrong byte was found: was it given to "
-			       "the end that sends?",
-			       side->end.device, o->damage);
-	return rc;
+	return rc == 0 ? check_damage(side) : rc;
 }
 
 /* The traffic of ibv_*_pingpong. */
@@ -453,7 +462,7 @@ run_pingpong(struct perf_side *side)
 	side->nresults = 1;
 	perf_report_row(side->out, side->options, result);
 	perf_pingpong_report(side->out, result);
-	return rc;
+	return rc == 0 ? check_damage(side) : rc;
 }
 
 /* ---- Files ---- */
@@ -502,6 +511,8 @@ run_and_report(struct perf_side *side)
 	if (side->out != NULL && has_table(&side->end))
 		perf_report_line(side->out);
 	rc_files = write_files(side);
+	if (side->out != NULL && (fflush(side->out) != 0 || ferror(side->out)) && rc_files == 0)
+		rc_files = perf_fail(-EIO, "cannot write the table: %s", strerror(errno));
 	return rc == 0 ? rc_files : rc;
 }
 

@@ -35,7 +35,9 @@ RUNS = {
 # Each by itself: most are wrong for some of the programs.
 REFUSED = ("", "-c UC", "-c UD", "-c UC -e", "-c UD -e", "-c UC --use-srq", "-c UD --use-srq", "-q 2", "-I 64", "-e", "--use-srq", "-s 64", "-a",
            "-b", "-o 4", "-r 8", "-D 5", "-n 20 -l 4", "-n 20 -l 3", "-n 20 -l 4 -Q 3", "-D 5 -a", "-D 5 -e",
-           "-n 4", "-n x", "-t 0", "-t 15001", "-r 16385", "-Q 1025", "-s 0", "-I 913", "-x 65", "-c XY")
+           "-n 4", "-n x", "-t 0", "-t 15001", "-r 16385", "-Q 1025", "-s 0", "-I 913", "-x 65", "-c XY",
+           "-n -20", "-n 99999999999999999999", "-t -1", "-r -1", "-Q -1", "-I -1", "-x -1", "-D -1", "-D 0",
+           "-n +20 -s 64")
 SCRIPT = f"""
 dmesg -n 1
 /bin/ip link set dummy0 up || exit 1

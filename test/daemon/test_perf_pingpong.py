@@ -51,6 +51,21 @@ def test_both_ends_of_ours(args):
 
 
 @LONG
+@pytest.mark.parametrize("damage, words", [(5, "--verify has found wrong data"), (1500, "no wrong byte was found")])
+def test_a_wrong_byte_is_found_or_said_not_to_be_there(damage, words):
+    """A datagram has 1,024 bytes, whatever -s says."""
+    args = ("-p", str(free_port()), "--exchange=pingpong", "-c", "UD", "-n", "60", "-u", "18")
+    with Softrnicd() as daemon:
+        vdevs = daemon.vdevs()
+        with Running(*args, vdevs=vdevs[:1]) as answers:
+            answers.wait_for("Waiting for client")
+            with Running(*args, f"--damage={damage}", "localhost", vdevs=vdevs[1:]) as asks:
+                client, _ = asks.end(), answers.end()
+        daemon.stop()
+    assert client.code == 1 and words in client.err, client
+
+
+@LONG
 @pytest.mark.parametrize("interrupted", ["client", "server"])
 def test_ctrl_c_prints_what_was_measured(interrupted, tmp_path):
     """The other end cannot be told: it learns that nothing comes any more."""

@@ -248,9 +248,10 @@ def test_json_of_latency_and_of_all_sizes():
 @pytest.mark.long
 @pytest.mark.parametrize("args, unit, curves", [
     (("-a",), "bandwidth [MB/s]", 2), (("-a", "--report_gbits"), "bandwidth [Gb/s]", 2),
+    (("-s", "64", "-n", "20001"), "bandwidth [MB/s]", 1),
     (("--mode=lat",), "latency [\u00b5s]", 3), (("-a", "--mode=lat", "--op=read"), "latency [\u00b5s]", 3)])
 def test_the_plot_is_svg_that_names_its_axes(args, unit, curves):
-    done, text = written("out.svg", *args, "--plot")
+    done, text = written("out.svg", *args, "--plot", long=() if "-n" in args else FEW)
     name = "{http://www.w3.org/2000/svg}"
     picture = ElementTree.fromstring(text)
     assert picture.tag == f"{name}svg"
@@ -269,6 +270,23 @@ def test_the_plot_is_svg_that_names_its_axes(args, unit, curves):
 def test_a_file_that_cannot_be_written_is_named():
     done = loopback("--plot=/nonexistent/a.svg", *FEW)
     assert done.code == 1 and "cannot write /nonexistent/a.svg: No such file or directory" in done.err, done
+
+
+@pytest.mark.long
+def test_a_table_that_cannot_be_written_is_said():
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(command("--loopback", *FEW), stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    assert done.returncode == 1 and "cannot write the table: No space left on device" in done.stderr, done
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("args", [("-c", "UC", "--op=write"), ("-c", "UC", "--op=send"), ("-c", "UD", "--op=send")])
+def test_a_warm_up_of_which_nothing_comes_is_the_end(args):
+    """Of UC's WRITEs nothing else would tell, until all of its time was over."""
+    start = time.monotonic()
+    done = loopback(*args, "-s", "64", "-D", "600", vdevs=("net_rnic0,drop=1000000",))
+    took = time.monotonic() - start
+    assert done.code == 1 and "no message has come through" in done.err and took < 60, f"{took} s\n{done}"
 
 
 @pytest.mark.long

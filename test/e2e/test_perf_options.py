@@ -124,6 +124,9 @@ def test_inline_size(plain):
     assert small.posted and all("  inline: byte_count 0x40\n" in text for text in small.posted)
     small = run("-s", "64", "-I", "63")
     assert small.posted and all("  data: byte_count 0x40 " in text for text in small.posted)
+    # perftest's words, and its number.
+    datagrams = run("--op=send", "-c", "UD", "-s", "64", "-I", "900")
+    assert "Setting inline size to 884 (Max inline size in UD)" in datagrams.done.err, datagrams.done
 
 
 @pytest.mark.long

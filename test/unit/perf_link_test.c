@@ -85,7 +85,7 @@ that_the_other_end_has_gone_is_said_once(void **state)
 static void
 a_message_that_came_before_the_end_is_had(void **state)
 {
-	static const char whole[] = "RDMAPERF 003 SENT     00000002\n1\n";
+	static const char whole[] = "RDMAPERF 004 SENT     00000002\n1\n";
 	struct perf_message message;
 
 	(void)state;
@@ -101,7 +101,7 @@ a_message_that_came_before_the_end_is_had(void **state)
 static void
 an_end_that_was_interrupted_says_so(void **state)
 {
-	static const char leaves[] = "RDMAPERF 003 LEAVES   00000000\n";
+	static const char leaves[] = "RDMAPERF 004 LEAVES   00000000\n";
 	struct perf_message message;
 
 	(void)state;
@@ -115,7 +115,7 @@ an_end_that_was_interrupted_says_so(void **state)
 static void
 that_the_other_end_is_silent_is_said_once(void **state)
 {
-	static const char half[] = "RDMAPERF 003 HE";
+	static const char half[] = "RDMAPERF 004 HE";
 	struct perf_message message;
 
 	(void)state;
@@ -130,7 +130,7 @@ that_the_other_end_is_silent_is_said_once(void **state)
 static void *
 drip(void *unused)
 {
-	static const char head[] = "RDMAPERF 003 HELLO    00000002";
+	static const char head[] = "RDMAPERF 004 HELLO    00000002";
 
 	for (uint32_t i = 0; i < 20; i++) {
 		if (write(other_fd, &head[i], 1) != 1)

@@ -120,6 +120,9 @@ defaults_of_bandwidth_are_perftests(void **state)
 	assert_null(o.host);
 	assert_null(o.json_file);
 	assert_int_equal(parsed("--op send").iters, 1000);
+	/* What nobody sends again finds a receive. */
+	assert_int_equal(parsed("--op send -c UD --use-srq -q 3 -n 100").rx_depth, 300);
+	assert_int_equal(parsed("--op send -c UC --use-srq -q 3 -n 10000").rx_depth, 16000);
 	assert_int_equal(parsed("--op send").rx_depth, 512);
 	assert_int_equal(parsed("--op read").iters, 1000);
 	assert_int_equal(parsed("--op fetch_add").size, 8);
@@ -252,6 +255,22 @@ exchange_pingpong_is_for_one_kind_of_traffic(void **state)
 	refused("--exchange pingpong -q 2", "several queue pairs with --use-srq");
 	refused("--exchange pingpong --use-srq -q 256 -r 500", "at most 255");
 	refused("--exchange pingpong --loopback", "for two processes");
+	refused("--exchange pingpong -Q 2", "does not go with -a, -b, -D, -e, -l, -Q and -t");
+	refused("--exchange pingpong -t 8", "does not go with -a, -b, -D, -e, -l, -Q and -t");
+	refused("--exchange pingpong --damage 5", "is for the client");
+	assert_int_equal(parsed("--exchange pingpong --damage 5 HOST").damage, 5);
+}
+
+/* Its own name is no value of the other one's. */
+static void
+the_report_has_a_name(void **state)
+{
+	(void)state;
+	assert_null(parsed("").json_file);
+	assert_string_equal(parsed("--out_json").json_file, "perftest_out.json");
+	assert_string_equal(parsed("--out_json --out_json_file a").json_file, "a");
+	assert_string_equal(parsed("--out_json_file a").json_file, "a");
+	refused("--out_json=a", "--out_json takes no value");
 }
 
 static void
@@ -615,6 +634,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(groups_of_large_messages_are_noted),
 	cmocka_unit_test(the_warm_up_finds_its_receives),
 	cmocka_unit_test(exchange_pingpong_is_for_one_kind_of_traffic),
+	cmocka_unit_test(the_report_has_a_name),
 	cmocka_unit_test(perftest_refuses_these_too),
 	cmocka_unit_test(refusals_are_perftests),
 	cmocka_unit_test(these_are_refused_besides),
