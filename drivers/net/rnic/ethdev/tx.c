@@ -241,7 +241,7 @@ tx_wqebb(const struct rnic_txq *txq, uint16_t index)
  * beyond one for each of them.
  */
 static __rte_always_inline struct rnic_wqe_ctrl *
-tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_end, uint16_t packets,
+tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_end,
 	     struct rnic_wqe_eth eth_segment, uint16_t more)
 {
 	uint16_t index = txq->sq.producer, elts_start = txq->elts_head;
@@ -252,7 +252,7 @@ tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_en
 	bool signal = unsignalled >= RNIC_TX_SIGNAL;
 
 	txq->wqes[index & txq->sq.mask] =
-		(struct rnic_tx_wqe){ elts_start, elts_end, packets, sq_end };
+		(struct rnic_tx_wqe){ elts_start, elts_end, (uint16_t)txq->stats.packets, sq_end };
 	txq->unsignalled = signal ? 0 : unsignalled;
 	txq->elts_head = elts_end;
 	txq->sq.producer = sq_end;
@@ -274,12 +274,6 @@ tx_data_segment(struct rnic_wqe_data *data, uint32_t length, struct rnic_be32 lk
 	__atomic_store_n(&data->lkey.raw, lkey.raw, __ATOMIC_RELAXED);
 	__atomic_store_n(&data->address.raw, RNIC_SWAP64(address), __ATOMIC_RELAXED);
 }
-
-/* A burst under way. */
-struct tx_post {
-	struct rnic_wqe_ctrl *last; /* WQE that was built */
-	uint64_t packets, bytes;
-};
 
 /* The checksums of a packet that may share a WQE; RNIC_TX_REFUSED: it may not, or is not served at all. */
 static inline uint8_t
@@ -360,13 +354,24 @@ tx_find_key(struct rnic_txq *txq, const struct rte_mbuf *mbuf, uintptr_t address
 	return rnic_mkey_lookup(&txq->mkeys, mbuf, address, &lkey);
 }
 
+/* With a branch, which is taken seldom: left to itself, gcc compares in vector registers, which costs twenty instructions. */
+static __rte_always_inline uint32_t
+tx_least(uint32_t usual, uint32_t limit)
+{
+	if (unlikely(usual > limit)) {
+		__asm__ volatile("");
+		return limit;
+	}
+	return usual;
+}
+
 /*
  * Packets of one segment, as many as fit one WQE, up to `count`; stops at one that is not good for it, and where the
  * ring of WQEs or of elts ends. Returns how many.
  */
 static __rte_always_inline uint32_t
-tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, struct tx_post *post,
-		const unsigned int flags)
+tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count,
+		struct rnic_wqe_ctrl **last, const unsigned int flags)
 {
 	struct tx_alike alike = { .cs_flags = 0 };
 
@@ -379,6 +384,7 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, st
 	struct rnic_be32 lkey = txq->mkeys.last.lkey;
 	uint32_t payload, span = atomic_load_explicit(&txq->length_span, memory_order_relaxed);
 	uint64_t bytes = 0;
+	intptr_t left;
 	size_t done;
 
 	if (flags & TX_OFFLOADS) {
@@ -390,12 +396,16 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, st
 	if (unlikely(atomic_load_explicit(txq->mkeys.device_generation, memory_order_relaxed) !=
 		     txq->mkeys.generation))
 		range = 0;
-	count = RTE_MIN(count, (uint32_t)RNIC_TX_SEGS_MAX);
-	count = RTE_MIN(count, txq->elts_mask + 1u - elt);
-	count = RTE_MIN(count,
-			(txq->sq.mask + 1u - index) * RNIC_TX_DS_PER_WQEBB - RNIC_TX_WQE_HEAD_DS);
-	for (done = 0; done < count; done++) {
-		mbuf = pkts[done];
+	count = tx_least(count, RNIC_TX_SEGS_MAX);
+	count = tx_least(count, txq->elts_mask + 1u - elt);
+	count = tx_least(count,
+			 (txq->sq.mask + 1u - index) * RNIC_TX_DS_PER_WQEBB - RNIC_TX_WQE_HEAD_DS);
+	/* Counted up to 0, which is one comparison less. */
+	pkts += count;
+	elts += count;
+	data += count;
+	for (left = -(intptr_t)count; left != 0; left++) {
+		mbuf = pkts[left];
 		address = (uintptr_t)mbuf->buf_addr + mbuf->data_off;
 		if (unlikely(!tx_is_alike(&alike, mbuf, flags))) {
 			if (!(flags & TX_OFFLOADS) || !tx_joins(txq, mbuf, alike.cs_flags))
@@ -414,15 +424,16 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, st
 			range = txq->mkeys.last.end + start;
 		}
 		bytes += payload;
-		tx_data_segment(&data[done], payload + RTE_ETHER_HDR_LEN, lkey, address);
-		elts[done] = mbuf;
+		tx_data_segment(&data[left], payload + RTE_ETHER_HDR_LEN, lkey, address);
+		elts[left] = mbuf;
 	}
+	done = count + left;
 	if (likely(done > 0)) {
-		post->last = tx_close_wqe(txq, RNIC_WQE_ENHANCED_MPSW, RNIC_TX_WQE_HEAD_DS + done,
-					  txq->elts_head + done, post->packets,
-					  (struct rnic_wqe_eth){ .cs_flags = alike.cs_flags }, 0);
-		post->packets += done;
-		post->bytes += bytes + done * RTE_ETHER_HDR_LEN;
+		*last = tx_close_wqe(txq, RNIC_WQE_ENHANCED_MPSW, RNIC_TX_WQE_HEAD_DS + done,
+				     txq->elts_head + done,
+				     (struct rnic_wqe_eth){ .cs_flags = alike.cs_flags }, 0);
+		rnic_counter_add(&txq->stats.packets, done);
+		rnic_counter_add(&txq->stats.bytes, bytes + done * RTE_ETHER_HDR_LEN);
 	}
 	return done;
 }
@@ -481,7 +492,7 @@ tx_plan(const struct rnic_txq *txq, const struct rte_mbuf *packet, struct rnic_t
 
 /* One packet of any number of segments, for which there is room, as a WQE; false: it cannot be sent. */
 static bool
-tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
+tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct rnic_wqe_ctrl **last)
 {
 	const struct rnic_wqe_data *ring_end = (struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.mask) +
 					       RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES;
@@ -533,12 +544,12 @@ tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
 			mbuf->next = NULL;
 		}
 	}
-	post->last = tx_close_wqe(txq, plan.opcode, ds, elt, post->packets, plan.eth,
-				  plan.opcode == RNIC_WQE_LSO ? RNIC_TX_LSO_WQEBBS : 0);
+	*last = tx_close_wqe(txq, plan.opcode, ds, elt, plan.eth,
+			     plan.opcode == RNIC_WQE_LSO ? RNIC_TX_LSO_WQEBBS : 0);
 	if (header_bytes > 0)
-		tx_inline_header(txq, post->last, header, header_bytes);
-	post->packets++;
-	post->bytes += bytes;
+		tx_inline_header(txq, *last, header, header_bytes);
+	rnic_counter_add(&txq->stats.packets, 1);
+	rnic_counter_add(&txq->stats.bytes, bytes);
 	return true;
 }
 
@@ -547,7 +558,7 @@ tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
  * false: no room.
  */
 static bool __rte_noinline
-tx_single(struct rnic_txq *txq, struct rte_mbuf *packet, uint16_t room, struct tx_post *post)
+tx_single(struct rnic_txq *txq, struct rte_mbuf *packet, uint16_t room, struct rnic_wqe_ctrl **last)
 {
 	uint32_t needs = packet->nb_segs;
 
@@ -555,7 +566,7 @@ tx_single(struct rnic_txq *txq, struct rte_mbuf *packet, uint16_t room, struct t
 		needs += RNIC_TX_LSO_WQEBBS;
 	if (needs > room && packet->nb_segs <= RNIC_TX_SEGS_MAX)
 		return false;
-	if (!tx_send(txq, packet, post)) {
+	if (!tx_send(txq, packet, last)) {
 		/* Taken, as ethdev has it, but not sent: rte_eth_tx_prepare() would have told. */
 		rte_pktmbuf_free(packet);
 		rnic_counter_add(&txq->stats.errors, 1);
@@ -584,8 +595,7 @@ static __rte_always_inline uint16_t
 tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const unsigned int flags)
 {
 	uint32_t done = 0, room, posted;
-	struct tx_post post = { .packets = txq->stats.packets, .bytes = txq->stats.bytes };
-	struct rnic_wqe_ctrl *was;
+	struct rnic_wqe_ctrl *last = NULL, *was;
 	uint16_t first;
 
 	/* In any other state the queue is the recovery's. */
@@ -601,30 +611,28 @@ tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const uns
 		room = flags & TX_OFFLOADS
 			       ? rnic_tx_room(txq)
 			       : txq->slots - (uint32_t)(uint16_t)(txq->elts_head - txq->elts_tail);
-		was = post.last;
+		was = last;
 		posted = 0;
 		if (flags & TX_MULTI_PACKET)
-			posted = tx_multi_packet(txq, &pkts[done], RTE_MIN(count - done, room),
-						 &post, flags);
+			posted = tx_multi_packet(txq, &pkts[done], tx_least(count - done, room),
+						 &last, flags);
 		/* Without any room neither takes one. */
-		if (posted == 0 && tx_single(txq, pkts[done], room, &post))
+		if (posted == 0 && tx_single(txq, pkts[done], room, &last))
 			posted = 1;
 		if (unlikely(posted == 0))
 			break;
 		done += posted;
-		if ((flags & TX_DUMP) && post.last != was)
+		if ((flags & TX_DUMP) && last != was)
 			rnic_dump_sq_wqe(&txq->sq,
-					 ((uint8_t *)post.last - txq->sq.ring) / RNIC_WQEBB_BYTES,
+					 ((uint8_t *)last - txq->sq.ring) / RNIC_WQEBB_BYTES,
 					 RNIC_WQE_OF_FRAMES);
 	}
 	if (likely(txq->sq.producer != first)) {
 		rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer);
 		if (unlikely(txq->sq.bf->blueflame))
-			tx_ring_blueflame(&txq->sq, post.last, first);
+			tx_ring_blueflame(&txq->sq, last, first);
 		else
-			rnic_doorbell_ring(txq->sq.bf, post.last);
-		__atomic_store_n(&txq->stats.packets, post.packets, __ATOMIC_RELAXED);
-		__atomic_store_n(&txq->stats.bytes, post.bytes, __ATOMIC_RELAXED);
+			rnic_doorbell_ring(txq->sq.bf, last);
 	}
 	return done;
 }
@@ -635,8 +643,7 @@ rnic_tx_post_nop(struct rnic_txq *txq)
 	struct rnic_wqe_ctrl *ctrl;
 
 	txq->unsignalled = RNIC_TX_SIGNAL;
-	ctrl = tx_close_wqe(txq, RNIC_WQE_NOP, 1, txq->elts_head, txq->stats.packets,
-			    (struct rnic_wqe_eth){ 0 }, 0);
+	ctrl = tx_close_wqe(txq, RNIC_WQE_NOP, 1, txq->elts_head, (struct rnic_wqe_eth){ 0 }, 0);
 	rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer);
 	rnic_doorbell_ring(txq->sq.bf, ctrl);
 }
