@@ -86,10 +86,32 @@ test_owner_bit_toggles_with_each_pass(void **state)
 	assert_false(rnic_eqe_ready(&eqe, 16, 4));
 }
 
+/* Each byte that an entry may end with, in each pass: both comparisons in one. */
+static void
+test_an_entry_of_an_opcode_is_ready_and_has_it(void **state)
+{
+	static const uint32_t consumers[] = { 0, 15, 16, 31, 32, UINT32_MAX };
+	struct rnic_cqe cqe = { 0 };
+
+	(void)state;
+	for (unsigned int byte = 0; byte < 256; byte++) {
+		cqe.op_own = (uint8_t)byte;
+		for (unsigned int i = 0; i < sizeof(consumers) / sizeof(consumers[0]); i++) {
+			const uint32_t at = consumers[i];
+
+			for (uint8_t opcode = 0; opcode < RNIC_CQE_INVALID; opcode++)
+				assert_int_equal(rnic_cqe_ready_as(&cqe, opcode, at, 4),
+						 rnic_cqe_ready(&cqe, at, 4) &&
+							 RNIC_CQE_OPCODE(byte) == opcode);
+		}
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(test_packing, unit_open, unit_close),
 	cmocka_unit_test(test_records),
 	cmocka_unit_test(test_owner_bit_toggles_with_each_pass),
+	cmocka_unit_test(test_an_entry_of_an_opcode_is_ready_and_has_it),
 };
 
 UNIT_MAIN("dbrec", tests)

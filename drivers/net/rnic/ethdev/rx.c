@@ -252,7 +252,7 @@ rx_refill_run(struct rnic_rxq *rxq, uint16_t producer)
 {
 	struct rte_mbuf **elts = &rxq->elts[producer & rxq->rq.mask];
 	struct rnic_wqe_data *data = rx_wqe(rxq, producer);
-	uintptr_t start = rxq->mkeys.last.start, range = rxq->mkeys.last.end - start, address;
+	uintptr_t start = -rxq->mkeys.last.start, range = rxq->mkeys.last.end + start, address;
 	struct rnic_be32 lkey = rxq->mkeys.last.lkey, found;
 	unsigned int i;
 
@@ -263,14 +263,14 @@ rx_refill_run(struct rnic_rxq *rxq, uint16_t producer)
 		range = 0;
 	for (i = 0; i < RNIC_RX_REFILL; i++) {
 		address = (uintptr_t)elts[i]->buf_addr + RTE_PKTMBUF_HEADROOM;
-		if (unlikely(address - start >= range)) {
+		if (unlikely(address + start >= range)) {
 			if (!rnic_mkey_lookup(&rxq->mkeys, elts[i], address, &found)) {
 				rte_mempool_put_bulk(rxq->pool, (void **)elts, RNIC_RX_REFILL);
 				return false;
 			}
 			lkey = found;
-			start = rxq->mkeys.last.start;
-			range = rxq->mkeys.last.end - start;
+			start = -rxq->mkeys.last.start;
+			range = rxq->mkeys.last.end + start;
 		}
 		__atomic_store_n(&data[i].lkey.raw, lkey.raw, __ATOMIC_RELAXED);
 		__atomic_store_n(&data[i].address.raw, RNIC_SWAP64(address), __ATOMIC_RELAXED);
@@ -325,15 +325,28 @@ rx_scattered(struct rnic_rxq *rxq, uint16_t index, struct rx_fresh fresh,
 
 /* An entry that is no good frame: count it, the rest is the recovery's. */
 static void __rte_noinline
-rx_error(struct rnic_rxq *rxq, const struct rnic_cqe *cqe)
+rx_error(struct rnic_rxq *rxq, const struct rnic_cqe *cqe, bool dump)
 {
 	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
 
+	if (dump)
+		rnic_dump_cq_entry(&rxq->cq, cqe);
 	rxq->recovery.syndrome = error->syndrome;
 	rxq->recovery.vendor_syndrome = error->vendor_error_syndrome;
 	if (RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_ERROR ||
 	    error->syndrome != RNIC_SYND_WR_FLUSHED)
 		rnic_counter_add(&rxq->stats.errors, 1);
+}
+
+/* Where no frame was found: false if the entry says why. One that has come this very moment is for the next time. */
+static bool __rte_noinline
+rx_no_frame(struct rnic_rxq *rxq, const struct rnic_cqe *cqe, uint32_t index, bool dump)
+{
+	if (!rnic_cqe_ready(cqe, index, rxq->cq.log_size) ||
+	    RNIC_CQE_OPCODE(cqe->op_own) == RNIC_CQE_RESPONDER_SEND)
+		return true;
+	rx_error(rxq, cqe, dump);
+	return false;
 }
 
 void __rte_noinline
@@ -385,17 +398,18 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 	end = first + RTE_MIN(count, posted);
 	for (index = first; index != end; index++, consumer++) {
 		cqe = &ring[index & cq_mask];
-		if (!rnic_cqe_ready(cqe, index, log_size))
+		if (unlikely(!rnic_cqe_ready_as(cqe, RNIC_CQE_RESPONDER_SEND, index, log_size))) {
+			good = rx_no_frame(rxq, cqe, index, flags & RX_DUMP);
 			break;
-		if (flags & RX_DUMP)
-			rnic_dump_cq_entry(cq, cqe);
+		}
 		frame = rx_load(rxq, cqe, flags);
-		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_SEND) ||
-		    unlikely(frame.length - 1 >= frame_bytes)) {
-			rx_error(rxq, cqe);
+		if (unlikely(frame.length - 1 >= frame_bytes)) {
+			rx_error(rxq, cqe, flags & RX_DUMP);
 			good = false;
 			break;
 		}
+		if (flags & RX_DUMP)
+			rnic_dump_cq_entry(cq, cqe);
 		if (flags & RX_SCATTERED) {
 			*pkts = rx_scattered(rxq, consumer, fresh, &frame, flags);
 		} else {
