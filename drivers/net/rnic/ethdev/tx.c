@@ -365,6 +365,16 @@ tx_least(uint32_t usual, uint32_t limit)
 	return usual;
 }
 
+/* Packets that fit one WQE from there on, and neither ring's end among them. */
+static __rte_always_inline uint32_t
+tx_run(const struct rnic_txq *txq, uint32_t count, uint32_t index, uint32_t elt)
+{
+	count = tx_least(count, RNIC_TX_SEGS_MAX);
+	count = tx_least(count, txq->elts_mask + 1u - elt);
+	return tx_least(count,
+			(txq->sq.mask + 1u - index) * RNIC_TX_DS_PER_WQEBB - RNIC_TX_WQE_HEAD_DS);
+}
+
 /*
  * Packets of one segment, as many as fit one WQE, up to `count`; stops at one that is not good for it, and where the
  * ring of WQEs or of elts ends. Returns how many.
@@ -396,10 +406,7 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count,
 	if (unlikely(atomic_load_explicit(txq->mkeys.device_generation, memory_order_relaxed) !=
 		     txq->mkeys.generation))
 		range = 0;
-	count = tx_least(count, RNIC_TX_SEGS_MAX);
-	count = tx_least(count, txq->elts_mask + 1u - elt);
-	count = tx_least(count,
-			 (txq->sq.mask + 1u - index) * RNIC_TX_DS_PER_WQEBB - RNIC_TX_WQE_HEAD_DS);
+	count = tx_run(txq, count, index, elt);
 	/* Counted up to 0, which is one comparison less. */
 	pkts += count;
 	elts += count;
