@@ -74,17 +74,19 @@ softrnic_eth_transmit_burst(struct softrnic *dev, const struct softrnic_burst_fr
 			    uint32_t count)
 {
 	struct softrnic_port_counters *counters = &dev->port.counters;
-	const struct softrnic_burst_frame *frame;
-	uint64_t bytes = 0;
+	const struct softrnic_burst_frame *first, *next;
+	uint64_t bytes = 0, alike;
 
 	if (unlikely(dev->peer == NULL || !dev->peer->port.link_up || !dev->port.link_up ||
 		     dev->wire_full || dev->send_aside))
 		return 0;
 	count = softrnic_eth_receive_burst(softrnic_wire_end(dev), frames, count);
-	for (frame = frames; frame < frames + count; frame++) {
-		counters->tx_packets[frame->class]++;
-		counters->tx_bytes[frame->class] += frame->length;
-		bytes += frame->length;
+	for (first = frames; first < frames + count; first = next) {
+		next = softrnic_burst_alike(first, frames + count);
+		alike = (uint64_t)(next - first);
+		counters->tx_packets[first->class] += alike;
+		counters->tx_bytes[first->class] += alike * first->length;
+		bytes += alike * first->length;
 	}
 	dev->stats.tx_packets += count;
 	dev->stats.tx_bytes += bytes;

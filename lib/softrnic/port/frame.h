@@ -82,4 +82,19 @@ struct softrnic_burst_frame {
 };
 #define SOFTRNIC_BURST 64 /* more than the packets of any WQE */
 
+/*
+ * Behind the last one that counts as the first does: neighbours are mostly of one class and one length, and are counted together.
+ * There is one before `end`.
+ */
+static inline const struct softrnic_burst_frame *
+softrnic_burst_alike(const struct softrnic_burst_frame *first,
+		     const struct softrnic_burst_frame *end)
+{
+	const struct softrnic_burst_frame *frame = first + 1;
+
+	while (frame < end && frame->length == first->length && frame->class == first->class)
+		frame++;
+	return frame;
+}
+
 #endif

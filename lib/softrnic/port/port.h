@@ -73,10 +73,16 @@ softrnic_eth_own_address(const struct softrnic_port *port, const uint8_t *mac)
 }
 
 static inline void
-softrnic_port_count_length(struct softrnic_port *port, uint32_t length)
+softrnic_port_count_lengths(struct softrnic_port *port, uint32_t length, uint64_t frames)
 {
 	if (likely(length < SOFTRNIC_LENGTHS))
-		port->rx_lengths[length]++;
+		port->rx_lengths[length] += frames;
+}
+
+static inline void
+softrnic_port_count_length(struct softrnic_port *port, uint32_t length)
+{
+	softrnic_port_count_lengths(port, length, 1);
 }
 
 int softrnic_port_init(struct softrnic *dev);

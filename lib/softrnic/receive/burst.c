@@ -253,25 +253,35 @@ burst_place_any(struct softrnic *dev, const struct softrnic_burst_frame *frame,
 }
 
 static __rte_always_inline void
-burst_place(struct softrnic *dev, const struct softrnic_burst_frame *frame, const uint8_t *own_head,
-	    struct burst_arrival *arrival)
+burst_place_headers(struct softrnic *dev, const struct softrnic_burst_frame *frame,
+		    const uint8_t *own_head, struct burst_arrival *arrival)
 {
 	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
 	const uint8_t *head = own_head == NULL ? frame->bytes : own_head;
 
-	if (!arrival->has_headers) {
-		arrival->checksum = 0;
-		arrival->hds_ip_ext = RNIC_CQE_L2_OK;
-		arrival->l4_l3_hdr_type = 0;
-	} else if (unlikely(!softrnic_judge_plain(head, frame->length, NULL, &info))) {
+	if (unlikely(!softrnic_judge_plain(head, frame->length, NULL, &info))) {
 		burst_place_any(dev, frame, own_head, arrival);
 		return;
-	} else if (info.sum.bytes != 0) {
+	}
+	if (info.sum.bytes != 0) {
 		burst_place_summed(dev, frame, own_head, info, arrival);
 		return;
-	} else {
-		burst_judged(dev, &info, arrival);
 	}
+	burst_judged(dev, &info, arrival);
+	burst_copy(frame, own_head, arrival->to);
+}
+
+static __rte_always_inline void
+burst_place(struct softrnic *dev, const struct softrnic_burst_frame *frame, const uint8_t *own_head,
+	    struct burst_arrival *arrival)
+{
+	if (arrival->has_headers) {
+		burst_place_headers(dev, frame, own_head, arrival);
+		return;
+	}
+	arrival->checksum = 0;
+	arrival->hds_ip_ext = RNIC_CQE_L2_OK;
+	arrival->l4_l3_hdr_type = 0;
 	burst_copy(frame, own_head, arrival->to);
 }
 
@@ -313,14 +323,16 @@ static __rte_always_inline void
 burst_count(struct softrnic *dev, const struct softrnic_burst_frame *frames, uint32_t count)
 {
 	struct softrnic_port_counters *counters = &dev->port.counters;
-	const struct softrnic_burst_frame *frame;
-	uint64_t bytes = 0;
+	const struct softrnic_burst_frame *first = frames, *end = frames + count, *next;
+	uint64_t bytes = 0, alike;
 
-	for (frame = frames; frame < frames + count; frame++) {
-		counters->rx_packets[frame->class]++;
-		counters->rx_bytes[frame->class] += frame->length;
-		softrnic_port_count_length(&dev->port, frame->length);
-		bytes += frame->length;
+	for (; first < end; first = next) {
+		next = softrnic_burst_alike(first, end);
+		alike = (uint64_t)(next - first);
+		counters->rx_packets[first->class] += alike;
+		counters->rx_bytes[first->class] += alike * first->length;
+		softrnic_port_count_lengths(&dev->port, first->length, alike);
+		bytes += alike * first->length;
 	}
 	dev->stats.rx_packets += count;
 	dev->stats.rx_bytes += bytes;
