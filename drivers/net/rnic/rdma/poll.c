@@ -400,6 +400,19 @@ poll_arrival(struct rnic_rdma_cq *cq, uint64_t word, uint64_t behind, const stru
 		       : poll_slow(cq, cqe, wc);
 }
 
+/* What is no request of the last queue pair's. */
+static __rte_always_inline bool
+poll_other(struct rnic_rdma_cq *cq, const struct rnic_cqe *cqe, uint64_t word,
+	   struct rdmapmd_wc *wc)
+{
+	const uint64_t behind = kind_of(word) - cq->last_receives;
+
+	if (unlikely(!is_arrival(behind)))
+		return poll_slow(cq, cqe, wc);
+	return likely(cq->last->srq == NULL) ? poll_arrival(cq, word, behind, cqe, wc, false)
+					     : poll_arrival(cq, word, behind, cqe, wc, true);
+}
+
 /* The device writes nothing from now on, and polls do this. */
 static uint16_t __rte_noinline
 poll_lost(struct rnic_rdma_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
@@ -415,17 +428,16 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 {
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
 	const struct rnic_cqe *const ring = cq->ring.ring, *cqe;
-	const uint32_t mask = cq->ring.mask, first = cq->ring.consumer;
-	/* Of entries that are not reported, at most a ring: a device cannot keep the caller here. */
-	const uint32_t stop = first + mask + 1;
+	const uint32_t mask = cq->ring.mask;
 	const uint8_t log_size = cq->ring.log_size;
 	struct rdmapmd_wc *const start = wc, *const end = wc + n;
-	uint32_t consumer = first;
-	uint64_t word, behind;
+	uint32_t consumer = cq->ring.consumer, passed = 0;
+	uint64_t word;
 	bool reported;
 
 	cqe = &ring[consumer & mask];
-	if (wc == end || !rnic_cqe_ready(cqe, consumer, log_size)) {
+	if (wc == end || !rnic_cqe_ready_word(cqe, consumer, log_size, &word) ||
+	    opcode_of(word) == RNIC_CQE_INVALID) {
 		/* Who asks for nothing has not seen that there is nothing. */
 		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)) || n == 0)
 			return 0;
@@ -434,23 +446,25 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 	if (unlikely(!rnic_rdma_poll_begins(cq, fenced)))
 		return 0;
 	do {
-		if (dump)
-			rnic_dump_cq_entry(&cq->ring, cqe);
-		word = load_word(cqe);
-		behind = kind_of(word) - cq->last_receives;
+		/* Of the last queue pair, and so no entry that nobody has written. */
 		if (likely(kind_of(word) == cq->last_sends))
 			reported = poll_requester(cq, cq->last, word, wc);
-		else if (unlikely(!is_arrival(behind)))
-			reported = poll_slow(cq, cqe, wc);
-		else if (likely(cq->last->srq == NULL))
-			reported = poll_arrival(cq, word, behind, cqe, wc, false);
+		else if (opcode_of(word) == RNIC_CQE_INVALID)
+			break;
 		else
-			reported = poll_arrival(cq, word, behind, cqe, wc, true);
+			reported = poll_other(cq, cqe, word, wc);
+		if (dump)
+			rnic_dump_cq_entry(&cq->ring, cqe);
 		if (timed && reported)
 			wc->completion_ts = time_of(cqe, wc->status);
-		wc += reported;
-	} while (++consumer != stop && wc != end &&
-		 rnic_cqe_ready(cqe = &ring[consumer & mask], consumer, log_size));
+		consumer++;
+		if (likely(reported))
+			wc++;
+		/* Of those that are not reported, at most a ring: a device cannot keep the caller here. */
+		else if (++passed > mask)
+			break;
+	} while (wc != end &&
+		 rnic_cqe_ready_word(cqe = &ring[consumer & mask], consumer, log_size, &word));
 	cq->ring.consumer = consumer;
 	rnic_cq_dbrec_publish(cq->ring.dbrec, consumer);
 	rnic_rdma_poll_ends(cq);
