@@ -353,10 +353,13 @@ vfu_client_judge(struct vfu_client *client, const char *path)
 	if (client->conf.any_peer || uid == 0 || (uid == geteuid() && uid != VFU_OVERFLOW_UID))
 		return 0;
 	vfu_log(&client->log, VFU_LOG_ERROR,
-		"%s is served by process %d (%s) of user %d, who is neither root nor our user, %d. A "
-		"server gets all memory that the device may reach: check that process, or accept "
-		"any user's server with peer=any",
-		path, (int)client->server.pid, client->server.name, (int)uid, (int)geteuid());
+		"%s is served by process %d (%s) of user %d, who is %s (we are %d). A server gets all "
+		"memory that the device may reach: check that process, or accept any user's server "
+		"with peer=any",
+		path, (int)client->server.pid, client->server.name, (int)uid,
+		uid == VFU_OVERFLOW_UID ? "anyone that our user namespace has no number for"
+					: "neither root nor our user",
+		(int)geteuid());
 	return -EPERM;
 }
 

@@ -498,13 +498,17 @@ test_a_strangers_server_gets_no_client(void **state)
 	assert_int_equal(connect_client(p, &client, p->path), -EPERM);
 	snprintf(expected, sizeof(expected), "served by process %d (", (int)pid);
 	assert_true(fixture_logged(&p->f, expected));
-	assert_true(fixture_logged(&p->f, "of user 12345,"));
+	assert_true(fixture_logged(&p->f,
+				   "of user 12345, who is neither root nor our user (we are 0)"));
 	assert_true(fixture_logged(&p->f, "peer=any"));
 	assert_int_equal(connect_as(p, STRANGER, false), 0);
 	assert_int_equal(connect_as(p, 0, true), 0);
 	kill_server(p, pid);
 	/* This number is that of all users who have none here, so to have it oneself says nothing. */
 	pid = serve_as(p, NOBODY);
+	assert_int_equal(connect_client(p, &client, p->path), -EPERM);
+	assert_true(
+		fixture_logged(&p->f, "who is anyone that our user namespace has no number for"));
 	assert_int_equal(connect_as(p, NOBODY, false), -EPERM);
 	assert_int_equal(connect_as(p, NOBODY, true), 0);
 	kill_server(p, pid);
