@@ -430,13 +430,12 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 	const struct rnic_cqe *const ring = cq->ring.ring, *cqe;
 	const uint32_t mask = cq->ring.mask;
 	const uint8_t log_size = cq->ring.log_size;
-	struct rdmapmd_wc *const start = wc, *const end = wc + n;
-	uint32_t consumer = cq->ring.consumer, passed = 0;
+	uint32_t consumer = cq->ring.consumer, passed = 0, left = n;
 	uint64_t word;
 	bool reported;
 
 	cqe = &ring[consumer & mask];
-	if (wc == end || !rnic_cqe_ready_word(cqe, consumer, log_size, &word) ||
+	if (n == 0 || !rnic_cqe_ready_word(cqe, consumer, log_size, &word) ||
 	    opcode_of(word) == RNIC_CQE_INVALID) {
 		/* Who asks for nothing has not seen that there is nothing. */
 		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)) || n == 0)
@@ -458,17 +457,19 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 		if (timed && reported)
 			wc->completion_ts = time_of(cqe, wc->status);
 		consumer++;
-		if (likely(reported))
+		if (likely(reported)) {
 			wc++;
-		/* Of those that are not reported, at most a ring: a device cannot keep the caller here. */
-		else if (++passed > mask)
+			left--;
+		} else if (++passed > mask) {
+			/* Of those that are not reported, at most a ring: a device cannot keep the caller here. */
 			break;
-	} while (wc != end &&
+		}
+	} while (left != 0 &&
 		 rnic_cqe_ready_word(cqe = &ring[consumer & mask], consumer, log_size, &word));
 	cq->ring.consumer = consumer;
 	rnic_cq_dbrec_publish(cq->ring.dbrec, consumer);
 	rnic_rdma_poll_ends(cq);
-	return (uint16_t)(wc - start);
+	return (uint16_t)(n - left);
 }
 
 #define POLL_INSTANCE(name, timed, dump, fenced)                                       \
