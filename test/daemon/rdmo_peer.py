@@ -37,6 +37,9 @@ class Peer:
 
     def wait_for(self, pattern, behind=0):
         until(lambda: self.said(pattern, behind) or self.process.poll() is not None, pattern)
+        # Its last words may not have been read when it has ended.
+        if self.process.poll() is not None:
+            self.reader.join()
         found = self.said(pattern, behind)
         assert found, (pattern, self.lines[-20:])
         return found
