@@ -399,6 +399,7 @@ const struct refusal refusals[] = {
 	R(CREATE_XRC_SRQ, BAD_RES, SRQC(PD), 0, "no such PD"),
 	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(DBR_ADDR), 0x1000, "doorbell record not mapped"),
 	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(LOG_PAGE_SIZE), 20, "page size"),
+	R(CREATE_XRC_SRQ, BAD_PARAM, SRQC(LOG_PAGE_SIZE), 63, "page size that no number holds"),
 	R(CREATE_XRC_SRQ, BAD_INP_LEN, SRQC(LOG_XRC_SRQ_SIZE), 15, "pages short"),
 	R(CREATE_XRC_SRQ, BAD_PARAM, PAGE_0, 0x1000, "page not mapped"),
 	CUT(CREATE_XRC_SRQ, 8, "no page"),

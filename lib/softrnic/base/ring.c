@@ -150,11 +150,13 @@ ring_prepare(struct softrnic *dev, struct softrnic_ring *ring,
 	     const struct softrnic_ring_place *place)
 {
 	const uint64_t page_shift = RING_PAGE_SHIFT + place->log_page_size;
-	const uint64_t part = (UINT64_C(1) << page_shift) / RING_PAGE_PARTS;
+	uint64_t part;
 
 	if (page_shift > RING_PAGE_SHIFT_MAX || ring->bytes == 0 ||
-	    place->page_offset >= RING_PAGE_PARTS ||
-	    place->page_offset * part + ring->bytes > UINT32_MAX)
+	    place->page_offset >= RING_PAGE_PARTS)
+		return RNIC_STATUS_BAD_PARAM;
+	part = (UINT64_C(1) << page_shift) / RING_PAGE_PARTS;
+	if (place->page_offset * part + ring->bytes > UINT32_MAX)
 		return RNIC_STATUS_BAD_PARAM;
 	ring->page_shift = (uint8_t)page_shift;
 	ring->offset = (uint32_t)(place->page_offset * part);
