@@ -99,12 +99,6 @@ test_an_entry_of_an_opcode_is_ready_and_has_it(void **state)
 		for (unsigned int i = 0; i < sizeof(consumers) / sizeof(consumers[0]); i++) {
 			const uint32_t at = consumers[i];
 
-			uint64_t word;
-			const bool ready = rnic_cqe_ready_word(&cqe, at, 4, &word);
-
-			assert_int_equal((uint8_t)word, byte);
-			assert_int_equal(ready && RNIC_CQE_OPCODE(byte) != RNIC_CQE_INVALID,
-					 rnic_cqe_ready(&cqe, at, 4));
 			for (uint8_t opcode = 0; opcode < RNIC_CQE_INVALID; opcode++)
 				assert_int_equal(rnic_cqe_ready_as(&cqe, opcode, at, 4),
 						 rnic_cqe_ready(&cqe, at, 4) &&

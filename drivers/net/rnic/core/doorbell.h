@@ -163,24 +163,6 @@ rnic_cqe_ready_as(const struct rnic_cqe *cqe, enum rnic_cqe_opcode opcode, uint3
 	return true;
 }
 
-/*
- * The same, with the entry's last eight bytes as one number: queue number, counter, opcode, owner. An opcode of RNIC_CQE_INVALID is
- * left to the caller: it is not the driver's either.
- */
-static inline bool
-rnic_cqe_ready_word(const struct rnic_cqe *cqe, uint32_t consumer, uint8_t log_size, uint64_t *word)
-{
-	const uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
-
-	if (((op_own ^ consumer >> log_size) & RNIC_CQE_OWNER) != 0)
-		return false;
-	rte_io_rmb();
-	/* The other seven are read behind the owner: before, they may be on their way. */
-	*word = RNIC_SWAP64(
-		__atomic_load_n((const uint64_t *)&cqe->sop_drop_qpn, __ATOMIC_RELAXED));
-	return true;
-}
-
 /* The same for event queue entries. Partner: the device's store-release of the owner byte. */
 static inline bool
 rnic_eqe_ready(const struct rnic_eqe *eqe, uint32_t consumer, uint8_t log_size)

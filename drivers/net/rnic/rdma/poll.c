@@ -435,8 +435,7 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 	bool reported;
 
 	cqe = &ring[consumer & mask];
-	if (n == 0 || !rnic_cqe_ready_word(cqe, consumer, log_size, &word) ||
-	    opcode_of(word) == RNIC_CQE_INVALID) {
+	if (n == 0 || !rnic_cqe_ready(cqe, consumer, log_size)) {
 		/* Who asks for nothing has not seen that there is nothing. */
 		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)) || n == 0)
 			return 0;
@@ -445,11 +444,9 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 	if (unlikely(!rnic_rdma_poll_begins(cq, fenced)))
 		return 0;
 	do {
-		/* Of the last queue pair, and so no entry that nobody has written. */
+		word = load_word(cqe);
 		if (likely(kind_of(word) == cq->last_sends))
 			reported = poll_requester(cq, cq->last, word, wc);
-		else if (opcode_of(word) == RNIC_CQE_INVALID)
-			break;
 		else
 			reported = poll_other(cq, cqe, word, wc);
 		if (dump)
@@ -464,8 +461,7 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 			/* Of those that are not reported, at most a ring: a device cannot keep the caller here. */
 			break;
 		}
-	} while (left != 0 &&
-		 rnic_cqe_ready_word(cqe = &ring[consumer & mask], consumer, log_size, &word));
+	} while (left != 0 && rnic_cqe_ready(cqe = &ring[consumer & mask], consumer, log_size));
 	cq->ring.consumer = consumer;
 	rnic_cq_dbrec_publish(cq->ring.dbrec, consumer);
 	rnic_rdma_poll_ends(cq);
