@@ -267,10 +267,10 @@ test_each_field(void **state)
 {
 	struct fixture *f = *state;
 	const uint32_t times = 3 + (sanitized_run() || default_run() ? 2 : 8);
-	bool as_it_was = false;
 
 	for (unsigned int i = 0; i < softrnic_cmd_table_size; i++) {
 		const uint16_t opcode = softrnic_cmd_table[i].opcode;
+		bool as_it_was = true;
 
 		world_begin(f, opcode);
 		world_good(&f->w, opcode);

@@ -325,12 +325,10 @@ rx_scattered(struct rnic_rxq *rxq, uint16_t index, struct rx_fresh fresh,
 
 /* An entry that is no good frame: count it, the rest is the recovery's. */
 static void __rte_noinline
-rx_error(struct rnic_rxq *rxq, const struct rnic_cqe *cqe, bool dump)
+rx_error(struct rnic_rxq *rxq, const struct rnic_cqe *cqe)
 {
 	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
 
-	if (dump)
-		rnic_dump_cq_entry(&rxq->cq, cqe);
 	rxq->recovery.syndrome = error->syndrome;
 	rxq->recovery.vendor_syndrome = error->vendor_error_syndrome;
 	if (RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_ERROR ||
@@ -345,7 +343,9 @@ rx_no_frame(struct rnic_rxq *rxq, const struct rnic_cqe *cqe, uint32_t index, bo
 	if (!rnic_cqe_ready(cqe, index, rxq->cq.log_size) ||
 	    RNIC_CQE_OPCODE(cqe->op_own) == RNIC_CQE_RESPONDER_SEND)
 		return true;
-	rx_error(rxq, cqe, dump);
+	if (dump)
+		rnic_dump_cq_entry(&rxq->cq, cqe);
+	rx_error(rxq, cqe);
 	return false;
 }
 
@@ -402,14 +402,14 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 			good = rx_no_frame(rxq, cqe, index, flags & RX_DUMP);
 			break;
 		}
+		if (flags & RX_DUMP)
+			rnic_dump_cq_entry(cq, cqe);
 		frame = rx_load(rxq, cqe, flags);
 		if (unlikely(frame.length - 1 >= frame_bytes)) {
-			rx_error(rxq, cqe, flags & RX_DUMP);
+			rx_error(rxq, cqe);
 			good = false;
 			break;
 		}
-		if (flags & RX_DUMP)
-			rnic_dump_cq_entry(cq, cqe);
 		if (flags & RX_SCATTERED) {
 			*pkts = rx_scattered(rxq, consumer, fresh, &frame, flags);
 		} else {

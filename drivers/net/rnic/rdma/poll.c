@@ -444,13 +444,13 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 	if (unlikely(!rnic_rdma_poll_begins(cq, fenced)))
 		return 0;
 	do {
+		if (dump)
+			rnic_dump_cq_entry(&cq->ring, cqe);
 		word = load_word(cqe);
 		if (likely(kind_of(word) == cq->last_sends))
 			reported = poll_requester(cq, cq->last, word, wc);
 		else
 			reported = poll_other(cq, cqe, word, wc);
-		if (dump)
-			rnic_dump_cq_entry(&cq->ring, cqe);
 		if (timed && reported)
 			wc->completion_ts = time_of(cqe, wc->status);
 		consumer++;
