@@ -31,7 +31,7 @@ struct place {
 
 struct fixture {
 	struct qw_two *two; /* first, see qw_fixture_teardown(): the neighbours */
-	struct rnic_query_mkey_out keys[2];
+	struct rnic_mkc keys[2];
 	struct world w; /* the function whose commands these are */
 	struct place places[PLACES_MAX];
 	uint32_t count;
@@ -48,16 +48,6 @@ below(struct fixture *f, uint32_t limit)
 }
 
 /* ---- The neighbours ---- */
-
-static struct rnic_query_mkey_out
-key_query(struct qw_end *end)
-{
-	struct rnic_query_mkey_out out;
-
-	assert_int_equal(
-		drv_query(&end->dp.drv, RNIC_CMD_QUERY_MKEY, end->key >> 8, &out, sizeof(out)), 0);
-	return out;
-}
 
 /* One request, to its completion: whatever queues the other function has, there are turns for it. */
 static void
@@ -80,7 +70,7 @@ static void
 neighbours_are_well(struct fixture *f)
 {
 	struct qw_two *two = f->two;
-	struct rnic_query_mkey_out key;
+	struct rnic_mkc key;
 	uint8_t *back = two->out + BYTES;
 
 	qw_fill(two->out, BYTES, ++f->seed);
@@ -93,7 +83,7 @@ neighbours_are_well(struct fixture *f)
 	request(f, RNIC_WQE_RDMA_READ, back, BYTES, two->in);
 	assert_memory_equal(back, two->out, BYTES);
 	for (unsigned int i = 0; i < 2; i++) {
-		key = key_query(two->qw.ends[i]);
+		key = qw_key_query(two->qw.ends[i], two->qw.ends[i]->key);
 		assert_memory_equal(&key, &f->keys[i], sizeof(key));
 		assert_int_equal(qw_event(two->qw.ends[i], NULL), 0);
 	}
@@ -142,7 +132,7 @@ setup(void **state)
 	f->two = qw_two_open(&conf);
 	qw_two_connect(f->two, &attr);
 	for (unsigned int i = 0; i < 2; i++)
-		f->keys[i] = key_query(f->two->qw.ends[i]);
+		f->keys[i] = qw_key_query(f->two->qw.ends[i], f->two->qw.ends[i]->key);
 	f->random = 1;
 	world_begin(f, RNIC_CMD_ENABLE_HCA);
 	f->memory = f->w.hn.dev->memory;

@@ -52,16 +52,6 @@ below(struct fixture *f, uint32_t limit)
 	return (uint32_t)((f->random >> 11) % limit);
 }
 
-static struct rnic_mkc
-query(struct qw_end *end, uint32_t key)
-{
-	struct rnic_query_mkey_out out;
-
-	assert_int_equal(drv_query(&end->dp.drv, RNIC_CMD_QUERY_MKEY, key >> 8, &out, sizeof(out)),
-			 0);
-	return *rnic_query_mkey_out_mkc(&out);
-}
-
 /* ---- Keys ---- */
 
 static void
@@ -114,7 +104,7 @@ keep(struct fixture *f, enum kind kind, uint32_t key, struct qw_qp *peer, bool b
 					     .memory = f->there[b],
 					     .key = key,
 					     .kind = kind,
-					     .context = query(end, key) };
+					     .context = qw_key_query(end, key) };
 }
 
 static int
@@ -157,7 +147,7 @@ static void
 nothing_has_changed(const struct fixture *f, uint32_t from)
 {
 	for (uint32_t i = from; i < f->count; i++) {
-		const struct rnic_mkc context = query(f->kept[i].end, f->kept[i].key);
+		const struct rnic_mkc context = qw_key_query(f->kept[i].end, f->kept[i].key);
 
 		assert_memory_equal(&context, &f->kept[i].context, sizeof(context));
 	}
@@ -202,7 +192,7 @@ any_key(struct fixture *f)
 	if (choice > 3)
 		return f->kept[below(f, f->count)].key;
 	index = below(f, KINDS);
-	mkc = query(f->two->b.end, f->own[index]);
+	mkc = qw_key_query(f->two->b.end, f->own[index]);
 	return (f->own[index] & ~0xffu) | (uint32_t)rnic_mkc_get(&mkc, RNIC_MKC_MKEY_7_0);
 }
 

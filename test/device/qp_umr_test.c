@@ -400,24 +400,13 @@ test_key_that_was_made_for_a_queue_pair(void **state)
 
 /* ---- What QUERY_MKEY says ---- */
 
-static struct rnic_mkc
-query(struct qw_two *two, uint32_t key)
-{
-	struct rnic_query_mkey_out out;
-
-	assert_int_equal(
-		drv_query(&two->b.end->dp.drv, RNIC_CMD_QUERY_MKEY, key >> 8, &out, sizeof(out)),
-		0);
-	return *rnic_query_mkey_out_mkc(&out);
-}
-
 static void
 test_query(void **state)
 {
 	struct qw_two *two = *state;
 	const uint32_t key = bound(two, true, region(two, DRV_LW), DRV_RR);
 	struct umr umr = unbind(true, key);
-	struct rnic_mkc mkc = query(two, key);
+	struct rnic_mkc mkc = qw_key_query(two->b.end, key);
 
 	assert_int_equal(rnic_mkc_get(&mkc, RNIC_MKC_FREE), 0);
 	assert_int_equal(rnic_mkc_get(&mkc, RNIC_MKC_QPN), two->b.qpn);
@@ -428,7 +417,7 @@ test_query(void **state)
 	assert_int_equal(rnic_mkc_get(&mkc, RNIC_MKC_RW), 0);
 	assert_int_equal(rnic_mkc_get(&mkc, RNIC_MKC_PD), two->b.end->dp.pd);
 	done(two, &umr);
-	mkc = query(two, key);
+	mkc = qw_key_query(two->b.end, key);
 	assert_int_equal(rnic_mkc_get(&mkc, RNIC_MKC_FREE), 1);
 	assert_int_equal(rnic_mkc_get(&mkc, RNIC_MKC_MKEY_7_0), 0);
 }
@@ -459,7 +448,7 @@ test_other_types(void **state)
 		qw_expect_error(&two->b_send, RNIC_CQE_REQUESTER_ERROR, 0,
 				RNIC_SYND_LOCAL_QP_OPERATION, two->b.qpn);
 		assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_SQER);
-		mkc = query(two, key);
+		mkc = qw_key_query(two->b.end, key);
 		assert_int_equal(rnic_mkc_get(&mkc, RNIC_MKC_FREE), 1);
 		qw_two_close(two);
 	}

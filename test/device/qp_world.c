@@ -236,6 +236,16 @@ qw_key(struct qw_end *end, const struct qw_key_conf *conf)
 	return key;
 }
 
+struct rnic_mkc
+qw_key_query(struct qw_end *end, uint32_t key)
+{
+	struct rnic_query_mkey_out out;
+
+	assert_int_equal(drv_query(&end->dp.drv, RNIC_CMD_QUERY_MKEY, key >> 8, &out, sizeof(out)),
+			 0);
+	return *rnic_query_mkey_out_mkc(&out);
+}
+
 struct rnic_klm
 qw_entry(uint32_t key, uint64_t address, uint32_t bytes)
 {

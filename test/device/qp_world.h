@@ -141,6 +141,8 @@ struct qw_key_conf {
 };
 /* Its key, or 0 with dp.syndrome set. */
 uint32_t qw_key(struct qw_end *end, const struct qw_key_conf *conf);
+/* What QUERY_MKEY says of one. */
+struct rnic_mkc qw_key_query(struct qw_end *end, uint32_t key);
 /* A key of these entries, which begins at 0, and an entry: so many bytes behind an address of another key. All rights. */
 uint32_t qw_list_key(struct qw_end *end, const struct rnic_klm *entries, uint32_t count);
 struct rnic_klm qw_entry(uint32_t key, uint64_t address, uint32_t bytes);
