@@ -8,7 +8,7 @@ import sys
 
 from rdma import TESTS, Bench, Ours, run
 from report import Report, Table, publish
-from turns import QUIET, START_TIMEOUT, Failed, check_args, names, run_turns, turns_parser
+from turns import START_TIMEOUT, Failed, check_args, names, run_turns, turns_parser
 
 NEAR = 0.1  # by how much a ratio may differ from 1
 DIFFERS, NO_VERDICT = 1, 3  # exit codes
@@ -89,10 +89,12 @@ def make_report(bench):
     return report
 
 
-def verdict(ratios, others):
-    """(exit code, what is to be said). others: the greatest share of the machine that was not ours."""
-    if others > QUIET:
-        return NO_VERDICT, f"no verdict: others used {100 * others:.0f}% of the machine"
+def verdict(ratios, disturbed):
+    """(exit code, what is to be said). Of a ratio that is there by state, only those count. disturbed: why there is no verdict."""
+    if disturbed:
+        return NO_VERDICT, f"no verdict: {disturbed}"
+    of_both = {name.partition("@")[0] for name in ratios if "@" in name}
+    ratios = {name: value for name, value in ratios.items() if name not in of_both}
     far = [f"{name}={value:.3f}" for name, value in ratios.items() if abs(value - 1) > NEAR]
     if far:
         return DIFFERS, f"more than {100 * NEAR:.0f}% apart: {' '.join(far)}"
@@ -110,7 +112,7 @@ def main():
     check_args(p, args, (args.tests, list(ALIKE), "test"))
     bench = run_turns(lambda a, folder: Bench(a, folder, "agree", all_rows(), all_tests()), args)
     report = make_report(bench)
-    code, said = (0, "no verdict was asked for") if args.no_verdict else verdict(report.ratios, bench.others)
+    code, said = (0, "no verdict was asked for") if args.no_verdict else verdict(report.ratios, bench.disturbed())
     if bench.failed():
         code, said = DIFFERS, "no verdict: not all was measured"
     report.notes.append(said)

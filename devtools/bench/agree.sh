@@ -17,7 +17,9 @@ Usage: devtools/bench/agree.sh [OPTION...]
 Has dpdk-test-rdma-perf and rdma_bench do the same on two net_rnic devices joined by a pair wire, embedded, in turn: WRITEs
 of 8 bytes, 64 bytes, 64 KiB and 1 MiB, fetch-adds (rate, latency). Prints median figures, `ratio NAME=VALUE` lines
 (dpdk-test-rdma-perf's by rdma_bench's), and whether each of them is within 10 % of 1. Takes 3 minutes behind the build.
-The machine must be quiet: two CPUs for this alone. There is no verdict when others used more than 5 % of it.
+The machine must be quiet: two CPUs for this alone. There is no verdict when others used more than 3 % of it, or when
+the time that a cache line takes from one CPU to the other changed during a measurement; where it has two such states,
+the ratios of each count.
 
   --quick          one repetition of 1 s, and no verdict: does it work?
   --repeat N       repetitions, interleaved; the medians are compared (default 5)
@@ -32,7 +34,8 @@ The machine must be quiet: two CPUs for this alone. There is no verdict when oth
   --no-install     install nothing
 
 Hugepages are reserved if there are too few (as root) and given back.
-Exit code: 0 all agree, 1 one does not, was not measured, or something failed, 2 usage, 3 no verdict: others used the machine.
+Exit code: 0 all agree, 1 one does not, was not measured, or something failed, 2 usage, 3 no verdict: others used the
+machine, or it changed.
 
   devtools/bench/agree.sh
   devtools/bench/agree.sh --repeat 9 --json build/agree.json
@@ -58,6 +61,7 @@ need_tool python3 python3
 setup_bench
 programs=(devtools/bench/rdma_bench drivers/net/rnic/librte_net_rnic.so app/test-rdma-perf/dpdk-test-rdma-perf)
 build_programs
+build_crossing
 measure $pages "$here/agree.py" --root "$root" --program "$build/devtools/bench/rdma_bench" \
 	--perf "$build/app/test-rdma-perf/dpdk-test-rdma-perf" \
 	--plugin "$build/drivers/net/rnic/librte_net_rnic.so"

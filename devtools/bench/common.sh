@@ -190,6 +190,17 @@ build_programs()
 	run_build "$build" "$root/build/bench-build.log" "${programs[@]}" || exit 1
 }
 
+# build_crossing: the program that looks at the machine meanwhile. It is one file, so that eth.sh needs no build of its own for it.
+build_crossing()
+{
+	local program=$root/build/bench-crossing
+
+	mkdir -p "$root/build"
+	"${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -pthread -o "$program" "$here/crossing.c" ||
+		fail "$here/crossing.c: not built"
+	args+=(--crossing "$program")
+}
+
 clean_up()
 {
 	if [ -n "$pid" ] && kill "$pid" 2>/dev/null; then

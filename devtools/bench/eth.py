@@ -243,7 +243,9 @@ class Bench(Turns):
                     start = t.say(f"start tx_first {self.args.bursts}")
                     t.wait("io packet forwarding", COMMAND_TIMEOUT, "no forwarding", start)
                 time.sleep(0.3)
+                began = time.monotonic()
                 before, after, others = self.window(running, testpmds)
+                row.window = (began, time.monotonic())
                 dropped = sum(t.stop() for t in testpmds)
             except Failed as e:
                 gone = [p.name for p in running if p.child.poll() is not None]

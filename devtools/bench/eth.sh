@@ -103,4 +103,5 @@ if [ $peers_only = no ]; then
 	fi
 fi
 
+build_crossing
 measure $pages "$here/eth.py" --root "$root"

@@ -126,6 +126,7 @@ class Ours(Side):
         if daemon:
             daemon.check_end()
         self.read_more(test, output)
+        self.window = window(output)
         return test.value(result(output))
 
     def read_more(self, test, output):
@@ -228,6 +229,12 @@ def result(output):
     if not m:
         raise Failed(f"no result: {output[-200:]}")
     return float(m.group(1))
+
+
+def window(output):
+    """When it was measured, by the clock that only goes on; None where a program does not say."""
+    m = re.search(r"^window ([\d.]+) ([\d.]+)", output, re.M)
+    return (float(m.group(1)), float(m.group(2))) if m else None
 
 
 def run(command, timeout, cpu=None):

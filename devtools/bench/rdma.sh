@@ -61,4 +61,5 @@ if [ $count = yes ]; then
 	add_peer --instr-peer libmlx5_instr libmlx5 || true
 fi
 build_programs
+build_crossing
 measure $pages "$here/rdma.py" --root "$root"

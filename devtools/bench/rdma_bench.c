@@ -251,7 +251,9 @@ one_way(struct bench *b, unsigned int from, const struct rdmapmd_send_wr *wr, ui
 	bool arrived = b->add, completed = false;
 	struct rdmapmd_wc wc;
 
-	here->memory[b->bytes - 1] = mark;
+	/* Where an atomic answers, nothing is written first: the device would have to fetch the line back. */
+	if (!b->add)
+		here->memory[b->bytes - 1] = mark;
 	if (post_one(here->qps[0], wr) != 0)
 		return -1;
 	while (!arrived || (b->add && !completed)) {

@@ -115,6 +115,7 @@ class Ucx(rdma.Ucx):
         self.choose_transport()
         output = rdma.run([args.ucx, what, "64", str(records), str(args.seconds), str(args.cpus[0])],
                           args.seconds + START_TIMEOUT, args.cpus[1])
+        self.window = rdma.window(output)
         said = rdma.result(output)
         return said if test.latency else said / 1e6
 

@@ -55,4 +55,5 @@ add_program --rdmo rdmo_bench
 [ $count = no ] || add_program --instr rdmo_instr
 ! wants_ucx || add_peer --ucx rdmo_ucx UCX || true
 build_programs
+build_crossing
 measure $pages "$here/rdmo.py" --root "$root"

@@ -5,8 +5,11 @@ import json
 import os
 import platform
 import re
+import statistics
 import subprocess
 import sys
+
+import states
 
 
 def first_line(path, pattern):
@@ -120,12 +123,20 @@ class Report:
         self.data = {}
 
     def ratio(self, name, ours, peer, runs=()):
-        """Ours by the peer's; left out where one of them is not there. runs: pairs of single repetitions."""
-        if ours is not None and peer:
-            self.ratios[name] = ours / peer
-            each = [a / b for a, b in runs if b]
-            if each:
-                self.spreads[name] = f"{min(each):.3f} .. {max(each):.3f}"
+        """Ours by the peer's; left out where one of them is not there. runs: pairs of single repetitions, by state as well."""
+        if ours is None or not peer:
+            return
+        runs = [(a, b) for a, b in runs if b]
+        self._ratio(name, ours, peer, runs)
+        parts = states.by_state(runs)
+        for state, pairs in parts.items() if len(parts) > 1 else ():
+            self._ratio(f"{name}@{state}", *(statistics.median(x) for x in zip(*pairs)), pairs)
+
+    def _ratio(self, name, ours, peer, runs):
+        self.ratios[name] = ours / peer
+        each = [a / b for a, b in runs]
+        if each:
+            self.spreads[name] = f"{min(each):.3f} .. {max(each):.3f}"
 
     def text(self):
         """The whole, for people; the ratio lines are for scripts as well."""

@@ -22,6 +22,13 @@ timed_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* For who watches the machine meanwhile: seconds of the same clock. */
+static void
+print_window(uint64_t start_ns, uint64_t end_ns)
+{
+	printf("window %.3f %.3f\n", (double)start_ns / 1e9, (double)end_ns / 1e9);
+}
+
 int
 timed_rate(struct timed *timed, int64_t (*step)(void *of), struct timed_rate *rate)
 {
@@ -47,6 +54,7 @@ timed_rate(struct timed *timed, int64_t (*step)(void *of), struct timed_rate *ra
 		start = timed_now_ns();
 		end = start + (uint64_t)(timed->seconds * 1e9);
 	}
+	print_window(start, timed_now_ns());
 	*rate = (struct timed_rate){ done, (double)(now - start) / 1e9 };
 	return 0;
 }
@@ -81,6 +89,7 @@ timed_latency(const struct timed *timed, int (*one)(void *of), struct timed_late
 		n += now_ns >= warm_ns;
 		now_ns = timed_now_ns();
 	}
+	print_window(warm_ns, now_ns);
 	us = (double)(now_ns - begin_ns) / 1e3 / (double)(rte_rdtsc() - begin);
 	qsort(samples, n, sizeof(*samples), compare);
 	if (rc == 0 && n > 0)

@@ -2,7 +2,7 @@
 
 /*
  * What the programs share that measure rates and latencies: what is done again and again, for so long, after a warm-up. No EAL is
- * needed.
+ * needed. Both print `window START END`: of what counts, in seconds of CLOCK_MONOTONIC.
  */
 #ifndef TIMED_H
 #define TIMED_H

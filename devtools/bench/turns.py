@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What agree.py, eth.py and rdma.py share: processes, rows measured in turn, and again when others disturbed them."""
+"""What agree.py, eth.py, rdma.py and rdmo.py share: processes, rows measured in turn, and again when they were disturbed."""
 
 import argparse
 import ctypes
@@ -14,11 +14,12 @@ import tempfile
 import threading
 import time
 
+import states
 from report import Progress, add_output_options
 
 START_TIMEOUT = 60
 COMMAND_TIMEOUT = 10
-QUIET = 0.05  # share of the machine that others may use during a measurement
+QUIET = 0.03  # share of the machine that others may use during a measurement
 
 
 class Failed(Exception):
@@ -119,6 +120,27 @@ class Softrnicd(Child):
         self.join()
 
 
+class Crossing(Child):
+    """The program that looks all along how long a cache line takes from one CPU to the other."""
+
+    def __init__(self, program, folder, cpus):
+        super().__init__([program, *map(str, cpus), str(states.EVERY_MS)], os.path.join(folder, "crossing.log"))
+
+    def during(self, start, end):
+        """See states.judge."""
+        with self.more:
+            return states.judge(states.seen(self.text, start, end))
+
+    def why_not(self):
+        """Why it has seen nothing, or None."""
+        return None if "crossing " in self.text and self.reader.is_alive() else self.tail() or "it says nothing"
+
+    def quit(self):
+        """It ends with its input."""
+        self.child.stdin.close()
+        self.join()
+
+
 def cpu_times():
     """Busy, stolen and all jiffies of the machine."""
     with open("/proc/stat", encoding="utf-8") as f:
@@ -161,6 +183,7 @@ class Row:
         self.name = name
         self.topology = topology
         self.figures = {}  # of what was measured (key_of): one of each repetition
+        self.window = None  # (start, end) of the last measurement, where it is known; or all of it counts
         self.why = {}  # of what could not be: why
 
     def median(self, what):
@@ -185,6 +208,10 @@ class Turns:
         self.turns = []  # (row, what) of one repetition
         self.again = 0  # measurements that may be made again, so that a run ends
         self.others = 0.0  # greatest share of the machine that was not ours, of figures kept
+        self.changed = 0  # figures kept during which the machine's state changed
+        self.crossing = None  # the program that looks at the state
+        self.blind = "nobody asked for it"  # why the state is not known, or None
+        self.states = []  # their names
         self.took = 0.0  # seconds, all of it
 
     def label(self, row, what):
@@ -195,18 +222,49 @@ class Turns:
         """One repetition, and the share of the machine that others had meanwhile."""
         raise NotImplementedError
 
+    def measure_once(self, row, what):
+        """One repetition: the figure, whether the state changed, the others' share."""
+        row.window = None
+        began = time.monotonic()
+        value, others = self.measure(row, what)
+        figure, changed = states.Figure(value), False
+        if self.crossing:
+            figure.crossing, changed = self.crossing.during(*(row.window or (began, time.monotonic())))
+        return figure, changed, others
+
     def measure_quietly(self, row, what):
-        """Again when others disturbed it; the least disturbed one counts, fast or slow."""
-        best = self.measure(row, what)
+        """Again when it was disturbed, by others or by the machine; the least disturbed one counts, fast or slow."""
+        best = self.measure_once(row, what)
         for _ in range(self.args.patience):
-            if best[1] <= QUIET or self.again == 0:
+            if not best[1] and best[2] <= QUIET or self.again == 0:
                 break
             self.again -= 1
-            best = min(best, self.measure(row, what), key=lambda x: x[1])
-        self.others = max(self.others, best[1])
+            best = min(best, self.measure_once(row, what), key=lambda x: (x[1] or x[2] > QUIET, x[2]))
+        self.changed += best[1]
+        self.others = max(self.others, best[2])
         return best[0]
 
+    def disturbed(self):
+        """Why the figures give no verdict, or None."""
+        if self.others > QUIET:
+            return f"others used {100 * self.others:.0f}% of the machine"
+        if self.changed:
+            return f"the machine's state changed during {self.changed} measurement{'s'[:self.changed > 1]}"
+        return None
+
     def run(self, progress):
+        """All of it, while the machine is looked at."""
+        if self.args.crossing:
+            self.crossing = Crossing(self.args.crossing, self.folder, self.args.cpus)
+        try:
+            self.run_turns(progress)
+        finally:
+            if self.crossing:
+                self.blind = self.crossing.why_not()
+                self.crossing.quit()
+        self.states = states.name_states([f for r in self.rows for of in r.figures.values() for f in of])
+
+    def run_turns(self, progress):
         """All of it."""
         began = time.monotonic()
         every = self.turns * self.args.repeat
@@ -228,14 +286,22 @@ class Turns:
 
     def notes(self):
         """What must be said of any run."""
-        return [f"took {self.took / 60:.1f} minutes",
-                f"others used up to {100 * self.others:.0f}% of the machine during a measurement"
-                + (": too much, these figures mean nothing" if self.others > QUIET else "")]
+        notes = [f"took {self.took / 60:.1f} minutes",
+                 f"others used up to {100 * self.others:.0f}% of the machine during a measurement"
+                 + (": too much, these figures mean nothing" if self.others > QUIET else "")]
+        if self.blind:
+            notes.append(f"how long a cache line takes from one CPU to the other is not known: {self.blind}")
+        else:
+            notes.append("a cache line took " + (", or ".join(self.states) or "?") + " from one CPU to the other"
+                         + (", NAME@TIME is a ratio in that state" if len(self.states) > 1 else ""))
+        if self.changed:
+            notes.append(f"that changed during {self.changed} measurements: these mean nothing")
+        return notes
 
     def data(self):
         """The same for scripts."""
         return {"bench": self.name, "seconds": self.args.seconds, "repeat": self.args.repeat,
-                "others": round(self.others, 3)}
+                "others": round(self.others, 3), "states": self.states, "changed": self.changed}
 
     def failed(self):
         """Whether a row has no figure that it should have."""
@@ -252,6 +318,7 @@ def turns_parser(name):
     p.add_argument("--rows", type=names)
     p.add_argument("--cpus", type=numbers)
     p.add_argument("--patience", type=int, default=2)
+    p.add_argument("--crossing")
     add_output_options(p)
     return p
 

@@ -20,13 +20,19 @@ def result(**keys):
     return json.dumps({"test_info": {}, "results": keys})
 
 
-def made_of(own, reference, others=0.0):
+def disturbed(others=0.0, changed=0):
+    """What a run says that others disturbed so much, and whose state changed so often."""
+    bench, _ = made_of([1.0], [1.0])
+    bench.others, bench.changed = others, changed
+    return bench.disturbed()
+
+
+def made_of(own, reference):
     """The report of a run that has found these rates of write8, each list by one program."""
     args = argparse.Namespace(repeat=len(own), seconds=1, rows=None, tests=["write8"], cpus=(0, 1),
                               root=os.environ["RDMAPMD_SOURCE"])
     bench = agree.Bench(args, None, "agree", agree.all_rows(), agree.all_tests())
     bench.rows[0].figures["write8"], bench.rows[1].figures["write8"] = reference, own
-    bench.others = others
     return bench, agree.make_report(bench)
 
 
@@ -56,11 +62,23 @@ def test_medians_are_compared():
 
 @pytest.mark.parametrize("value, code", ((0.89, 1), (0.91, 0), (1.0, 0), (1.09, 0), (1.11, 1)))
 def test_ten_percent_may_lie_between(value, code):
-    got, said = agree.verdict({"near": 1.0, "it": value}, 0.0)
+    got, said = agree.verdict({"near": 1.0, "it": value}, None)
     assert got == code and (f"it={value:.3f}" in said) == bool(code) and "near" not in said
 
 
 @pytest.mark.parametrize("value", (0.5, 1.0))
 def test_there_is_no_verdict_where_others_used_the_machine(value):
-    assert agree.verdict({"it": value}, 0.06) == (3, "no verdict: others used 6% of the machine")
-    assert agree.verdict({"it": 1.0}, 0.05)[0] == 0
+    assert agree.verdict({"it": value}, disturbed(others=0.04)) == (3, "no verdict: others used 4% of the machine")
+    assert agree.verdict({"it": 1.0}, disturbed(others=0.03))[0] == 0
+
+
+@pytest.mark.parametrize("value", (0.5, 1.0))
+def test_there_is_no_verdict_where_the_machine_changed(value):
+    assert agree.verdict({"it": value}, disturbed(changed=1)) == (
+        3, "no verdict: the machine's state changed during 1 measurement")
+
+
+def test_a_ratio_counts_by_state_where_there_are_two():
+    both = {"it": 0.8, "it@61ns": 1.0, "it@262ns": 0.95, "near": 1.0}
+    assert agree.verdict(both, None) == (0, "all within 10%")
+    assert agree.verdict({**both, "it": 1.0, "it@262ns": 0.85}, None) == (1, "more than 10% apart: it@262ns=0.850")

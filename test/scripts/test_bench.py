@@ -39,6 +39,7 @@ class Tree:
         self.program("dpkg-query", "exit 1")
         self.program("apt-get", 'echo "$*" >>"$LOG"; exit 1')
         self.program("valgrind")
+        self.program("cc")
         self.program("python3")
         for name in ("rdma.py", "rdmo.py", "instr.py"):
             self.program(self.at(f"devtools/bench/{name}"), 'echo "$*"; echo figures >&2')
