@@ -59,7 +59,33 @@ RNIC_AT(rnic_error_cqe, syndrome, 0x37);
 RNIC_AT(rnic_error_cqe, sop_qpn, 0x38);
 RNIC_AT(rnic_error_cqe, wqe_counter, 0x3c);
 
+/*
+ * Compressed (PRM: "CQE Compression"): a title, whose byte_count is the number of completions, takes as many slots as these. The list of the
+ * first eight is in the slot behind it, each other one in an eighth slot from the title on. What is not in a list is the title's.
+ */
+struct rnic_mini_cqe {
+	union {
+		struct rnic_be32 rx_hash_result;
+		struct {
+			struct rnic_be16 checksum;
+			struct rnic_be16 stride_index;
+		};
+	};
+	struct rnic_be32 byte_count;
+};
+RNIC_SIZE(rnic_mini_cqe, 8);
+RNIC_AT(rnic_mini_cqe, byte_count, 0x4);
+
+#define RNIC_MINI_CQES 8 /* in a slot */
+
+enum rnic_mini_cqe_format {
+	RNIC_MINI_CQE_HASH = 0,
+	RNIC_MINI_CQE_CHECKSUM = 1,
+};
+
 #define RNIC_CQE_OWNER		       0x01
+#define RNIC_CQE_FORMAT		       0x0c
+#define RNIC_CQE_COMPRESSED	       0x0c /* of RNIC_CQE_FORMAT */
 #define RNIC_CQE_OPCODE(op_own)	       ((op_own) >> 4)
 #define RNIC_CQE_OP_OWN(opcode, owner) ((uint8_t)((opcode) << 4 | (owner)))
 

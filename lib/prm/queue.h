@@ -46,6 +46,7 @@ enum rnic_queue_arm_state {
 	F(RNIC_CQC_CQE_COMP_EN, 0x00, 14, 14)              \
 	F(RNIC_CQC_MINI_CQE_RES_FORMAT, 0x00, 13, 12)      \
 	F(RNIC_CQC_ST, 0x00, 11, 8)                        \
+	F(RNIC_CQC_CQE_COMPRESSION_LAYOUT, 0x00, 1, 0)     \
 	F(RNIC_CQC_DBR_UMEM_ID, 0x04, 31, 0)               \
 	F(RNIC_CQC_PAGE_OFFSET, 0x08, 11, 6)               \
 	F(RNIC_CQC_LOG_CQ_SIZE, 0x0c, 28, 24)              \

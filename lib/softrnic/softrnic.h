@@ -341,7 +341,9 @@ struct softrnic_stats {
 	uint64_t commands, commands_failed; /**< executed; failed ones among them */
 	uint64_t doorbells;		    /**< UAR words found changed */
 	uint64_t doorbells_missed; /**< work that only the sweep of doorbell records found */
-	uint64_t wqes, cqes, eqes, interrupts; /**< executed; written; written; raised */
+	uint64_t wqes, cqes, eqes, interrupts; /**< executed; completed; written; raised */
+	uint64_t cqes_compressed,
+		cqe_titles; /**< of cqes, those told of in lists; entries that such lists belong to */
 	/** Ethernet: frames sent, their bytes; WQEs that failed */
 	uint64_t tx_packets, tx_bytes, tx_errors;
 	/**

@@ -411,7 +411,9 @@ capabilities_follow_the_recipe(void **state)
 	assert_int_equal(GET(CMDIF_CHECKSUM), 0);
 	assert_int_equal(GET(ESWITCH_MANAGER), 0);
 	assert_int_equal(GET(VPORT_GROUP_MANAGER), 0);
-	assert_int_equal(GET(CQE_COMPRESSION), 0);
+	assert_int_equal(GET(CQE_COMPRESSION), 1);
+	assert_int_equal(GET(ENHANCED_CQE_COMPRESSION), 0);
+	assert_int_equal(GET(MINI_CQE_RESP_STRIDE_INDEX), 0);
 	assert_int_equal(GET(STRIDING_RQ), 0);
 	assert_int_equal(GET(FAST_TEARDOWN), 0);
 #undef GET

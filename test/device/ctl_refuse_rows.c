@@ -122,7 +122,6 @@ const struct refusal refusals[] = {
 
 	R(CREATE_CQ, BAD_PARAM, CQC(LOG_CQ_SIZE), 31, "too large"),
 	R(CREATE_CQ, BAD_PARAM, CQC(CQE_SZ), 2, "entry size"),
-	R(CREATE_CQ, BAD_PARAM, CQC(CQE_COMP_EN), 1, "compression"),
 	R(CREATE_CQ, BAD_PARAM, CQC(DBR_ADDR), HN_IOVA_BASE + 4, "doorbell record not aligned"),
 	R(CREATE_CQ, BAD_PARAM, CQC(DBR_ADDR), 0x1000, "doorbell record not mapped"),
 	R(CREATE_CQ, BAD_RES, CQC(C_EQN), 0, "no such EQ"),

@@ -44,18 +44,23 @@ struct cable {
 	uint32_t roots[ROOTS];
 };
 
+/* What a test is about. */
+struct variant {
+	uint32_t queues, rx_cq_log;
+	bool foreign; /* ends are of processes that need not trust each other */
+	bool mixed;   /* every other queue's are not compressed */
+	bool compressed,
+		big; /* completions where frames go together; big: in entries of 128 bytes */
+	enum rnic_mini_cqe_format format;
+};
+
 struct fixture {
 	struct cable together, apart;
 	uint64_t random;
 	uint32_t queues;
 	uint32_t posted[QUEUES]; /* buffers that wait for frames */
 	bool alike;		 /* all frames are, and none fails */
-};
-
-/* What a test is about. */
-struct variant {
-	uint32_t queues, rx_cq_log;
-	bool foreign; /* ends are of processes that need not trust each other */
+	struct variant variant;
 };
 
 /* ---- Which way frames go. ---- */
@@ -116,7 +121,7 @@ queue_of(struct cable *cable, uint32_t i)
 
 static void
 open_side(struct dp_side *side, struct softrnic_poller *poller, const char *name, uint8_t number,
-	  const struct variant *variant)
+	  const struct variant *variant, const struct dp_cq_conf *rx_cq)
 {
 	const struct dp_side_conf conf = {
 		.device = { .name = name,
@@ -126,7 +131,7 @@ open_side(struct dp_side *side, struct softrnic_poller *poller, const char *name
 			    .seed = 7 },
 		.counted = true,
 		.tx_cq = { .log_size = SQ_LOG + 1, .uar = 1 },
-		.rx_cq = { .log_size = variant->rx_cq_log, .uar = 1 },
+		.rx_cq = *rx_cq,
 		.sq_log_size = SQ_LOG,
 		.sq_uar = 2,
 		.sq_flags = DP_SQ_FLUSH,
@@ -141,13 +146,12 @@ open_side(struct dp_side *side, struct softrnic_poller *poller, const char *name
 
 /* More queues, and all frames are spread over them. */
 static void
-open_queues(struct cable *cable, const struct variant *variant)
+open_queues(struct cable *cable, const struct variant *variant, const struct dp_cq_conf *cq)
 {
 	static const uint8_t key[40] = {
 		0x2c, 0xc6, 0x81, 0xd1, 0x5b, 0xdb, 0xf4, 0xf7, 0xfc, 0xa2,
 		0x83, 0x19, 0xdb, 0x1a, 0x3e, 0x94, 0x6b, 0x9e, 0x38, 0xd9
 	};
-	const struct dp_cq_conf cq = { .log_size = variant->rx_cq_log, .uar = 1 };
 	struct dp *dp = &cable->to.dp;
 	struct drv_tir tir = {
 		.td = dp->td, .hash = RNIC_RX_HASH_TOEPLITZ, .fields = 0xf, .key = key
@@ -156,7 +160,10 @@ open_queues(struct cable *cable, const struct variant *variant)
 
 	for (i = 0; i < variant->queues; i++) {
 		if (i > 0) {
-			assert_int_equal(dp_cq_create(dp, &cable->other_cqs[i - 1], &cq), 0);
+			struct dp_cq_conf conf = *cq;
+
+			conf.compressed &= !(variant->mixed && i % 2 == 1);
+			assert_int_equal(dp_cq_create(dp, &cable->other_cqs[i - 1], &conf), 0);
 			assert_int_equal(dp_rq_create(dp, &cable->other_rqs[i - 1],
 						      &cable->other_cqs[i - 1], RQ_LOG, 4),
 					 0);
@@ -183,19 +190,24 @@ open_roots(struct cable *cable)
 
 /* The receiver has an address for packets of queue pairs, which are no frames for its queue. */
 static void
-open_cable(struct cable *cable, const struct variant *variant)
+open_cable(struct cable *cable, const struct variant *variant, bool compressed)
 {
+	const struct dp_cq_conf rx_cq = { .log_size = variant->rx_cq_log,
+					  .uar = 1,
+					  .big = variant->big,
+					  .compressed = compressed,
+					  .format = variant->format };
 	const struct drv_roce_addr address = { .gid = { [10] = 0xff, 0xff, 0x0a, 0x0b, 0x0c, 0x0d },
 					       .mac = 0x020000000009 };
 
 	assert_int_equal(softrnic_poller_create(&cable->poller), 0);
-	open_side(&cable->from, cable->poller, "from", 8, variant);
-	open_side(&cable->to, cable->poller, "to", 9, variant);
+	open_side(&cable->from, cable->poller, "from", 8, variant, &rx_cq);
+	open_side(&cable->to, cable->poller, "to", 9, variant, &rx_cq);
 	assert_int_equal(drv_vport_roce_set(&cable->to.dp.drv, true), 0);
 	assert_int_equal(drv_roce_addr_set(&cable->to.dp.drv, &address), 0);
 	open_roots(cable);
 	if (variant->queues > 1)
-		open_queues(cable, variant);
+		open_queues(cable, variant, &rx_cq);
 }
 
 static int
@@ -206,8 +218,9 @@ setup_variant(void **state, const struct variant *variant)
 	assert_non_null(f);
 	f->random = 1;
 	f->queues = variant->queues;
-	open_cable(&f->together, variant);
-	open_cable(&f->apart, variant);
+	f->variant = *variant;
+	open_cable(&f->together, variant, variant->compressed);
+	open_cable(&f->apart, variant, false);
 	sender_apart = f->apart.from.dp.dev;
 	frames_together = 0;
 	*state = f;
@@ -238,6 +251,45 @@ static int
 setup_small(void **state)
 {
 	return setup_variant(state, &(struct variant){ .queues = 1, .rx_cq_log = 5 });
+}
+
+static int
+setup_compressed(void **state)
+{
+	return setup_variant(state, &(struct variant){ .queues = QUEUES,
+						       .rx_cq_log = RQ_LOG + 1,
+						       .compressed = true,
+						       .format = RNIC_MINI_CQE_HASH });
+}
+
+static int
+setup_compressed_mixed(void **state)
+{
+	return setup_variant(state, &(struct variant){ .queues = QUEUES,
+						       .rx_cq_log = RQ_LOG + 1,
+						       .mixed = true,
+						       .compressed = true,
+						       .format = RNIC_MINI_CQE_HASH });
+}
+
+static int
+setup_compressed_sums(void **state)
+{
+	return setup_variant(state, &(struct variant){ .queues = QUEUES,
+						       .rx_cq_log = RQ_LOG + 1,
+						       .foreign = true,
+						       .compressed = true,
+						       .big = true,
+						       .format = RNIC_MINI_CQE_CHECKSUM });
+}
+
+static int
+setup_compressed_small(void **state)
+{
+	return setup_variant(state, &(struct variant){ .queues = 1,
+						       .rx_cq_log = 4,
+						       .compressed = true,
+						       .format = RNIC_MINI_CQE_HASH });
 }
 
 static int
@@ -398,8 +450,23 @@ post_buffers(struct fixture *f, uint32_t queue, uint32_t count)
 
 /* ---- What they show. ---- */
 
+/* What the lists of compressed completions do not tell, each has from its title. */
+static void
+forget_untold(struct rnic_cqe *cqe, const struct variant *variant)
+{
+	cqe->timestamp = rnic_cpu_to_be64(0);
+	if (!variant->compressed)
+		return;
+	if (variant->format == RNIC_MINI_CQE_HASH) {
+		cqe->checksum = rnic_cpu_to_be16(0);
+		return;
+	}
+	cqe->rx_hash_result = rnic_cpu_to_be32(0);
+	cqe->rx_hash_type = 0;
+}
+
 static uint32_t
-same_completions(struct dp_cq *a, struct dp_cq *b)
+same_completions(const struct variant *variant, struct dp_cq *a, struct dp_cq *b)
 {
 	const struct rnic_cqe *from_a, *from_b;
 	struct rnic_cqe x, y;
@@ -410,7 +477,8 @@ same_completions(struct dp_cq *a, struct dp_cq *b)
 		assert_non_null(from_b);
 		x = *from_a;
 		y = *from_b;
-		x.timestamp = y.timestamp = rnic_cpu_to_be64(0);
+		forget_untold(&x, variant);
+		forget_untold(&y, variant);
 		assert_memory_equal(&x, &y, sizeof(x));
 		count++;
 	}
@@ -448,10 +516,12 @@ port_counters(struct dp *dp, uint32_t group)
 static void
 same_counters(struct dp *a, struct dp *b)
 {
-	const struct softrnic_stats of_a = dp_stats(a), of_b = dp_stats(b);
+	struct softrnic_stats of_a = dp_stats(a), of_b = dp_stats(b);
 	struct rnic_vport_counters vport_a, vport_b;
 	struct rnic_ppcnt_reg port_a, port_b;
 
+	assert_int_equal(of_b.cqe_titles, 0);
+	of_a.cqe_titles = of_a.cqes_compressed = 0;
 	assert_memory_equal(&of_a, &of_b, sizeof(of_a));
 	assert_int_equal(drv_vport_counter_query(&a->drv, false, &vport_a), 0);
 	assert_int_equal(drv_vport_counter_query(&b->drv, false, &vport_b), 0);
@@ -475,11 +545,11 @@ run_both(struct fixture *f)
 	dp_run(&a->from.dp);
 	dp_run(&b->from.dp);
 	for (i = 0; i < f->queues; i++) {
-		came = same_completions(queue_of(a, i)->cq, queue_of(b, i)->cq);
+		came = same_completions(&f->variant, queue_of(a, i)->cq, queue_of(b, i)->cq);
 		f->posted[i] -= came < f->posted[i] ? came : f->posted[i];
 		received += came;
 	}
-	same_completions(&a->from.tx_cq, &b->from.tx_cq);
+	same_completions(&f->variant, &a->from.tx_cq, &b->from.tx_cq);
 	same_events(&a->from.dp, &b->from.dp);
 	same_events(&a->to.dp, &b->to.dp);
 	same_counters(&a->from.dp, &b->from.dp);
@@ -578,6 +648,12 @@ test_frames_of_all_kinds(void **state)
 	assert_true(received > rounds());
 	/* Else there would be nothing that the other cable could differ from. */
 	assert_true(frames_together > received / 20);
+	if (f->variant.compressed) {
+		const struct softrnic_stats stats = dp_stats(&f->together.to.dp);
+
+		assert_true(stats.cqe_titles > rounds() / 4);
+		assert_true(stats.cqes_compressed >= 2 * stats.cqe_titles);
+	}
 }
 
 /* From the first frame on: no verdict has named a queue yet. */
@@ -611,6 +687,7 @@ test_frames_that_overrun_the_queue(void **state)
 	}
 	assert_int_equal(dp_stats(&f->together.to.dp).cq_overruns, 1);
 	assert_true(frames_together > 0);
+	assert_int_equal(dp_stats(&f->together.to.dp).cqe_titles != 0, f->variant.compressed);
 }
 
 int
@@ -622,9 +699,17 @@ main(void)
 		  NULL },
 		{ "frames_of_other_processes", test_frames_of_all_kinds, setup_foreign, teardown,
 		  NULL },
+		{ "frames_with_compressed_completions", test_frames_of_all_kinds, setup_compressed,
+		  teardown, NULL },
+		{ "frames_of_which_some_have_compressed_completions", test_frames_of_all_kinds,
+		  setup_compressed_mixed, teardown, NULL },
+		{ "frames_with_compressed_sums", test_frames_of_all_kinds, setup_compressed_sums,
+		  teardown, NULL },
 		cmocka_unit_test_setup_teardown(test_frames_that_go_nowhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_that_overrun_the_queue, setup_small,
 						teardown),
+		{ "compressed_frames_that_overrun_the_queue", test_frames_that_overrun_the_queue,
+		  setup_compressed_small, teardown, NULL },
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

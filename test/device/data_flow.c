@@ -131,10 +131,18 @@ dp_cq_peek(struct dp_cq *cq)
 const struct rnic_cqe *
 dp_cq_next(struct dp_cq *cq)
 {
-	const struct rnic_cqe *cqe = dp_cq_peek(cq);
+	const struct rnic_cqe *cqe;
 
-	if (cqe == NULL)
-		return NULL;
+	if (cq->session.left == 0) {
+		cqe = dp_cq_peek(cq);
+		if (cqe == NULL)
+			return NULL;
+		if (drv_is_title(cqe))
+			drv_session_open(&cq->session, cqe, cq->consumer);
+	}
+	if (cq->session.left != 0)
+		cqe = drv_session_next(&cq->session, cq->ring, cq->log_size, cq->bytes,
+				       cq->consumer);
 	cq->consumer++;
 	__atomic_store_n(&cq->dbrec->consumer_index.raw,
 			 RNIC_SWAP32(cq->consumer & RNIC_CQ_INDEX_MASK), __ATOMIC_RELEASE);

@@ -229,7 +229,9 @@ dp_cq_create(struct dp *dp, struct dp_cq *cq, const struct dp_cq_conf *conf)
 			      .collapsed = conf->collapsed,
 			      .ignore_overrun = conf->ignore_overrun,
 			      .max_count = conf->max_count,
-			      .period_us = conf->period_us };
+			      .period_us = conf->period_us,
+			      .compressed = conf->compressed,
+			      .format = conf->format };
 	uint32_t cqn;
 	int status = hn_cq_open(&dp->hn, &drv, &cqn);
 
@@ -239,7 +241,8 @@ dp_cq_create(struct dp *dp, struct dp_cq *cq, const struct dp_cq_conf *conf)
 			      .log_size = conf->log_size,
 			      .bytes = conf->big ? 128 : 64,
 			      .ring = hn_at(&dp->hn, drv.ring.iova),
-			      .dbrec = hn_at(&dp->hn, drv.dbrec) };
+			      .dbrec = hn_at(&dp->hn, drv.dbrec),
+			      .session = { .format = conf->format } };
 	return status;
 }
 

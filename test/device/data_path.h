@@ -12,6 +12,7 @@
 #include "driver/mkey.h"
 #include "driver/port.h"
 #include "driver/rqt.h"
+#include "driver/session.h"
 #include "driver/tir.h"
 #include "driver/tis.h"
 #include "prm/cmd.h"
@@ -50,12 +51,15 @@ struct dp_cq {
 	uint32_t cqn, uar, log_size, bytes, consumer;
 	uint8_t *ring;
 	struct rnic_cq_dbrec *dbrec;
+	struct drv_session session; /* of a CQ with compressed completions */
 };
 
 struct dp_cq_conf {
 	uint32_t log_size, uar;
 	bool big, collapsed, ignore_overrun; /* big: 128-byte entries */
 	uint16_t max_count, period_us;	     /* moderation */
+	bool compressed;		     /* each completion is told of all the same */
+	enum rnic_mini_cqe_format format;
 };
 
 struct dp_sq {
@@ -180,6 +184,7 @@ void dp_rq_record(struct dp_rq *rq);
 unsigned int dp_run(struct dp *dp);
 /* The next completion, or NULL; taken with its consumer index written back. */
 const struct rnic_cqe *dp_cq_next(struct dp_cq *cq);
+/* The entry as it is. */
 const struct rnic_cqe *dp_cq_peek(struct dp_cq *cq);
 void dp_cq_arm(struct dp_cq *cq, uint32_t sequence, bool solicited);
 /* The next event, or NULL. */

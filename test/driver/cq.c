@@ -11,6 +11,8 @@ drv_cq_fill(void *in, const struct drv_cq *cq)
 	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, cq->big ? RNIC_CQE_SIZE_128 : RNIC_CQE_SIZE_64);
 	rnic_cqc_set(cqc, RNIC_CQC_CC, cq->collapsed);
 	rnic_cqc_set(cqc, RNIC_CQC_OI, cq->ignore_overrun);
+	rnic_cqc_set(cqc, RNIC_CQC_CQE_COMP_EN, cq->compressed);
+	rnic_cqc_set(cqc, RNIC_CQC_MINI_CQE_RES_FORMAT, cq->format);
 	rnic_cqc_set(cqc, RNIC_CQC_CQ_MAX_COUNT, cq->max_count);
 	rnic_cqc_set(cqc, RNIC_CQC_CQ_PERIOD, cq->period_us);
 	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, cq->log_size);

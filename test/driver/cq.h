@@ -10,6 +10,8 @@ struct drv_cq {
 	uint32_t log_size, uar, eqn;
 	bool big, collapsed, ignore_overrun; /* big: entries of 128 bytes */
 	uint16_t max_count, period_us;	     /* moderation */
+	bool compressed;
+	enum rnic_mini_cqe_format format;
 	uint64_t dbrec;
 	struct drv_pages ring;
 };

@@ -257,7 +257,8 @@ cq_make(struct client *c, uint8_t what)
 					 .uar = 1 + (what >> 3 & 1),
 					 .big = (what & 0x10) != 0,
 					 .collapsed = (what & 0x20) != 0,
-					 .ignore_overrun = (what & 0x40) != 0 };
+					 .ignore_overrun = (what & 0x40) != 0,
+					 .compressed = (what & 0x80) != 0 };
 
 	if (c->cq_count < CQS_MAX && has_room(c) &&
 	    dp_cq_create(&c->end->dp, &c->cqs[c->cq_count], &conf) == 0)

@@ -7,7 +7,8 @@
  *   byte 0    bits 0..2: the SQ's flags; 3: 128-byte CQEs; 4: a collapsed CQ; 5: ignores overruns; 6: a pair wire, not
  *             a loop; 7: the wire has faults
  *   byte 1    bit 7: flow tables that look at all headers, and a hash over queues; 6: memory is foreign; bits 0..2: the
- *             RQ's stride, 16 to 512 bytes; 6 and 7: as 0 and 1, and the times of frames are UTC; 3..5: log of the CQ's size
+ *             RQ's stride, 16 to 512 bytes; 6 and 7: as 0 and 1, and the times of frames are UTC; 3..5: log of the CQ's size,
+ *             of which the last three stand for compressed completions, of sums where the CQ ignores overruns
  *   then operations, each: u8 enum wqe_op, its operands
  */
 
@@ -118,6 +119,8 @@ world_open(struct world *w, uint8_t flags, uint8_t sizes)
 	cq_conf.collapsed = (flags & 0x10) != 0;
 	cq_conf.ignore_overrun = (flags & 0x20) != 0;
 	must(dp_cq_create(&w->dp, &w->tx_cq, &cq_conf) == 0);
+	cq_conf.compressed = !cq_conf.collapsed && (sizes >> 3 & 7) > 4;
+	cq_conf.format = cq_conf.ignore_overrun ? RNIC_MINI_CQE_CHECKSUM : RNIC_MINI_CQE_HASH;
 	must(dp_cq_create(receiver, &w->rx_cq, &cq_conf) == 0);
 	must(dp_sq_create(&w->dp, &w->sq, &w->tx_cq, 4, 1, flags & 7) == 0);
 	must(dp_rq_create(receiver, &w->rq, &w->rx_cq, 3, 4u + sizes % 6) == 0);

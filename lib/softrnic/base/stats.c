@@ -20,6 +20,8 @@ static const struct {
 	ROW(doorbells_missed),
 	ROW(wqes),
 	ROW(cqes),
+	ROW(cqes_compressed),
+	ROW(cqe_titles),
 	ROW(eqes),
 	ROW(interrupts),
 	ROW(tx_packets),

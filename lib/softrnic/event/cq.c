@@ -27,7 +27,9 @@
 #define CQ_ARM_NOT_YET (2u << CQ_ARM_SEQUENCE_SHIFT)
 #define CQ_BURST_MAX   64 /* with what is held back before it, no more than `latched` counts */
 
-_Static_assert(SOFTRNIC_CQ_BATCH + CQ_BURST_MAX <= UINT8_MAX, "entries that are held back");
+_Static_assert(SOFTRNIC_CQ_BATCH <= SOFTRNIC_CQ_COMPRESS_MAX &&
+		       SOFTRNIC_CQ_COMPRESS_MAX + CQ_BURST_MAX <= UINT8_MAX,
+	       "entries that are held back");
 
 /* Indices are 24 bits in host memory, 32 bits here. */
 static uint32_t
@@ -91,6 +93,9 @@ softrnic_cq_burst_open(struct softrnic *dev, struct softrnic_cq *cq, uint32_t wa
 	if (cq->error || cq->batch <= 1 || dev->dump_queues || cq->ring.flat == NULL ||
 	    cq->ring.generation != dev->dma_generation)
 		return 0;
+	/* What was held back there comes before it. */
+	if (cq->compress != NULL && cq->latch == NULL)
+		softrnic_cq_show(cq);
 	used = cq->ignore_overrun ? 0 : cq->producer - cq->consumer;
 	if (used + want > entries && softrnic_dbrec_read(dev, &cq->dbrec, 0, &index)) {
 		index = cq_index_extend(cq, index);
@@ -115,6 +120,7 @@ softrnic_cq_burst_open(struct softrnic *dev, struct softrnic_cq *cq, uint32_t wa
 		.mask = entries - 1,
 		.entry_shift = cq->cqe_bytes_log2,
 		.log_size = cq->log_size,
+		.compressed = cq->compress != NULL,
 	};
 	return want < room ? want : room;
 }
@@ -309,6 +315,7 @@ cq_free(struct softrnic *dev, struct softrnic_cq *cq)
 	softrnic_ring_fini(&cq->ring);
 	softrnic_dbrec_fini(dev, &cq->dbrec);
 	cq->eq->refs--;
+	softrnic_free(dev, cq->compress);
 	softrnic_free(dev, cq);
 }
 
@@ -323,8 +330,30 @@ static void
 cq_set_batch(struct softrnic_cq *cq)
 {
 	const uint32_t entries = cq->collapsed ? 1 : 1u << cq->log_size;
+	const uint32_t most = cq->compress != NULL ? SOFTRNIC_CQ_COMPRESS_MAX : SOFTRNIC_CQ_BATCH;
 
-	cq->batch = (uint8_t)(entries < SOFTRNIC_CQ_BATCH ? entries : SOFTRNIC_CQ_BATCH);
+	cq->batch = (uint8_t)(entries < most ? entries : most);
+}
+
+/* A list needs a slot of its own: neither a collapsed CQ nor one of a single entry has it. */
+static int
+cq_compress_init(struct softrnic *dev, struct softrnic_cq *cq)
+{
+	const struct rnic_cqc *cqc = &cq->context;
+	const uint64_t format = rnic_cqc_get(cqc, RNIC_CQC_MINI_CQE_RES_FORMAT);
+
+	if (rnic_cqc_get(cqc, RNIC_CQC_CQE_COMP_EN) == 0)
+		return RNIC_STATUS_OK;
+	if (format > RNIC_MINI_CQE_CHECKSUM || rnic_cqc_get(cqc, RNIC_CQC_CC) != 0 ||
+	    rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE) == 0 ||
+	    rnic_cqc_get(cqc, RNIC_CQC_CQE_COMPRESSION_LAYOUT) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	cq->compress = softrnic_alloc(dev, 1, sizeof(*cq->compress));
+	if (cq->compress == NULL)
+		return RNIC_STATUS_NO_RES;
+	cq->compress->dev = dev;
+	cq->compress->format = (enum rnic_mini_cqe_format)format;
+	return RNIC_STATUS_OK;
 }
 
 /* The context's numbers, checked; RNIC_STATUS_OK or why not. */
@@ -338,11 +367,14 @@ cq_from_context(struct softrnic *dev, struct softrnic_cq *cq)
 		.at = rnic_cqc_get(cqc, RNIC_CQC_DBR_ADDR),
 	};
 	uint64_t cqe_size = rnic_cqc_get(cqc, RNIC_CQC_CQE_SZ);
+	int status;
 
 	if (cqe_size > RNIC_CQE_SIZE_128 ||
-	    rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE) > CQ_LOG_SIZE_MAX ||
-	    rnic_cqc_get(cqc, RNIC_CQC_CQE_COMP_EN) != 0)
+	    rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE) > CQ_LOG_SIZE_MAX)
 		return RNIC_STATUS_BAD_PARAM;
+	status = cq_compress_init(dev, cq);
+	if (status != RNIC_STATUS_OK)
+		return status;
 	cq->cqe_bytes_log2 = (uint8_t)(6 + cqe_size);
 	cq->log_size = (uint8_t)rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE);
 	cq->collapsed = rnic_cqc_get(cqc, RNIC_CQC_CC) != 0;
@@ -419,6 +451,7 @@ free_ring:
 	softrnic_ring_fini(&cq->ring);
 free_cq:
 	softrnic_dbrec_fini(dev, &cq->dbrec);
+	softrnic_free(dev, cq->compress);
 	softrnic_free(dev, cq);
 	return status;
 }
@@ -496,7 +529,7 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 	cmd->syndrome = 0x403003;
 	if (rnic_modify_cq_in_get(in, RNIC_MODIFY_CQ_IN_FIELD_SELECT) != RNIC_RESIZE_CQ_RING ||
 	    6 + rnic_cqc_get(cqc, RNIC_CQC_CQE_SZ) != cq->cqe_bytes_log2 ||
-	    log_size > CQ_LOG_SIZE_MAX || cq->collapsed)
+	    log_size > CQ_LOG_SIZE_MAX || cq->collapsed || (log_size == 0 && cq->compress != NULL))
 		return RNIC_STATUS_BAD_PARAM;
 	cmd->syndrome = 0x403004;
 	status = cq_resize_room(dev, cq, log_size);

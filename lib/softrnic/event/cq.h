@@ -52,7 +52,9 @@ softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
 	softrnic_prefetch_to_write(entry + SOFTRNIC_CQ_AHEAD);
 	if (cq->latch == NULL && cq->batch > 1) {
 		cq->next = (struct rnic_cqe *)entry;
-		entry = (uint8_t *)&cq->first;
+		entry = (uint8_t *)(unlikely(cq->compress != NULL)
+					    ? softrnic_cq_compress_at(cq->compress, cq->producer)
+					    : &cq->first);
 	}
 	memset(entry, 0, offsetof(struct rnic_cqe, op_own));
 	return (struct rnic_cqe *)entry;
@@ -85,11 +87,38 @@ softrnic_cq_advance(struct softrnic *dev, struct softrnic_cq *cq, const struct r
 	dev->stats.cqes++;
 }
 
+/* So many more are held back, behind those that are. */
+static inline void
+softrnic_cq_compress_hold(struct softrnic *dev, struct softrnic_cq *cq, uint32_t count)
+{
+	if (cq->compress->count == 0)
+		LIST_INSERT_HEAD(&dev->latched_cqs, cq, latch_link);
+	cq->compress->count += count;
+	cq->producer += count;
+	dev->stats.cqes += count;
+	softrnic_cq_to_look_at(dev, cq);
+}
+
 static inline uint8_t
 softrnic_cq_op_own(const struct softrnic_cq *cq, enum rnic_cqe_opcode opcode, bool solicited)
 {
 	return (uint8_t)(RNIC_CQE_OP_OWN(opcode, cq->producer >> cq->log_size & 1) |
 			 (solicited ? 2 : 0));
+}
+
+/* Of a CQ that compresses: the entry waits in `compress`, where it was claimed, until so many do. */
+static inline void
+softrnic_cq_compress_publish(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cqe *cqe,
+			     uint8_t op_own, bool solicited, uint32_t most)
+{
+	cqe->op_own = op_own;
+	softrnic_cq_compress_hold(dev, cq, 1);
+	if (solicited)
+		cq->solicited = cq->producer;
+	if (cq->compress->count >= most || unlikely(dev->dump_queues))
+		softrnic_cq_show(cq);
+	if (unlikely(dev->dump_queues))
+		softrnic_dump_cqe(dev, cq->object.number, cq->producer - 1, cqe);
 }
 
 /* Hand the entry over to the driver: after the payload and its other bytes comes the owner byte, with release. */
@@ -102,6 +131,9 @@ softrnic_cq_publish(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cq
 	if (cqe == &cq->first) {
 		cqe->op_own = op_own;
 		softrnic_cq_place(cq->next, cqe);
+	} else if (unlikely(cq->compress != NULL) && cq->latch == NULL) {
+		softrnic_cq_compress_publish(dev, cq, cqe, op_own, solicited, 1);
+		return;
 	} else {
 		__atomic_store_n(&cqe->op_own, op_own, __ATOMIC_RELEASE);
 		softrnic_cq_show(cq);
@@ -121,6 +153,10 @@ softrnic_cq_publish_soon(struct softrnic *dev, struct softrnic_cq *cq, struct rn
 	const uint8_t op_own = softrnic_cq_op_own(cq, opcode, solicited);
 
 	if (unlikely(cq->latch == NULL)) {
+		if (cq->compress != NULL) {
+			softrnic_cq_compress_publish(dev, cq, cqe, op_own, solicited, cq->batch);
+			return;
+		}
 		if (cq->batch <= 1) {
 			softrnic_cq_publish(dev, cq, cqe, opcode, solicited);
 			return;
@@ -147,6 +183,7 @@ struct softrnic_cq_burst {
 	uint8_t *ring; /* the completion in the first entry */
 	uint32_t producer, mask;
 	uint8_t entry_shift, log_size;
+	bool compressed; /* a list may be where an entry would be (compress.h) */
 };
 
 uint32_t softrnic_cq_burst_open(struct softrnic *dev, struct softrnic_cq *cq, uint32_t want,
@@ -176,6 +213,18 @@ static inline void
 softrnic_cq_burst_put(struct rnic_cqe *cqe, uint8_t op_own)
 {
 	__atomic_store_n(&cqe->op_own, op_own, __ATOMIC_RELEASE);
+}
+
+/* Where its at'th one is; of a list that is put there all bytes are the list's. */
+static inline uint64_t *
+softrnic_cq_burst_list(struct softrnic *dev, const struct softrnic_cq_burst *burst, uint32_t at)
+{
+	uint8_t *list = burst->ring +
+			((size_t)((burst->producer + at) & burst->mask) << burst->entry_shift);
+
+	(void)dev;
+	softrnic_audit(dev, list, sizeof(struct rnic_cqe), SOFTRNIC_DMA_WRITE);
+	return (uint64_t *)list;
 }
 
 static inline void

@@ -8,6 +8,7 @@
 
 #include "prm/queue.h"
 #include "softrnic/base/ring.h"
+#include "softrnic/event/compress.h"
 
 struct softrnic_cq {
 	struct softrnic_object object;
@@ -33,6 +34,8 @@ struct softrnic_cq {
 	struct rnic_cqe first, *latch, *next;
 	uint8_t latched, batch; /* entries: held back, and as many as may be; 1: none ever is */
 	LIST_ENTRY(softrnic_cq) latch_link;
+	struct softrnic_cq_compress *
+		compress; /* holds those back that come one by one; NULL: they are not compressed */
 	/* Moderation: an event waits for so many entries, or so long after the first of them; either 0: it does not. */
 	uint16_t max_count;
 	bool held; /* an event waits, on the list of those */
@@ -58,8 +61,11 @@ softrnic_cq_place(struct rnic_cqe *to, const struct rnic_cqe *first)
 static inline void
 softrnic_cq_show(struct softrnic_cq *cq)
 {
-	if (cq->latch == NULL)
+	if (cq->latch == NULL) {
+		if (cq->compress != NULL)
+			softrnic_cq_compress_show(cq);
 		return;
+	}
 	softrnic_cq_place(cq->latch, &cq->first);
 	cq->latch = NULL;
 	LIST_REMOVE(cq, latch_link);

@@ -33,7 +33,9 @@ audit_object_holds(const void *object, enum softrnic_object_type type)
 	case SOFTRNIC_MKEY:
 		return mkey->flat != NULL || mkey->chunks != NULL || mkey->look.host != NULL;
 	case SOFTRNIC_EQ: return audit_holds(softrnic_eq_ring(object), NULL);
-	case SOFTRNIC_CQ: return audit_holds(&cq->ring, &cq->dbrec) || cq->latch != NULL;
+	case SOFTRNIC_CQ:
+		return audit_holds(&cq->ring, &cq->dbrec) || cq->latch != NULL ||
+		       (cq->compress != NULL && cq->compress->count != 0);
 	case SOFTRNIC_SQ: return audit_holds(&sq->ring, &sq->dbrec);
 	case SOFTRNIC_RQ: return audit_holds(&rq->ring, &rq->dbrec);
 	case SOFTRNIC_QP: return audit_holds(&qp->ring, &qp->dbrec);

@@ -9,6 +9,7 @@
 #include "prm/uar.h"
 #include "softrnic/base/object.h"
 #include "softrnic/base/quirks.h"
+#include "softrnic/event/compress.h"
 #include "softrnic/hca/caps.h"
 #include "softrnic/hca/l2.h"
 #include "softrnic/hca/like.h"
@@ -63,6 +64,10 @@ static const struct general_row general[] = {
 	{ GENERAL(CQ_RESIZE), 1 },
 	{ GENERAL(CQ_MODERATION), 1 },
 	{ GENERAL(CQE_VERSION), 1 },
+	/* nothing waits as long for more to compress: what has come when a round ends is shown */
+	{ GENERAL(CQE_COMPRESSION), 1 },
+	{ GENERAL(CQE_COMPRESSION_TIMEOUT), 8 },
+	{ GENERAL(CQE_COMPRESSION_MAX_NUM), SOFTRNIC_CQ_COMPRESS_MAX },
 	{ GENERAL(MODIFY_TIS), 1 },
 	{ GENERAL(LOG_MAX_RQT_SIZE), SOFTRNIC_LOG_MAX_RQT_SIZE },
 	/* memory keys */

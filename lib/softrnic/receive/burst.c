@@ -29,17 +29,19 @@ struct burst_queue {
 	uint32_t wqe, wqe_mask; /* where the next one is, in bytes */
 	struct softrnic_tpt_last last;
 	struct softrnic_cq_burst cq;
+	uint8_t index;
 };
 
 /* A frame on its way. */
 struct burst_arrival {
 	uint8_t *to;
-	struct rnic_cqe *cqe;
+	struct rnic_cqe *cqe; /* NULL: it is told of in a list, perhaps */
 	struct rnic_be32 user_index, hash, tag;
 	uint16_t wqe;
 	uint16_t checksum;
 	uint8_t hash_type, hds_ip_ext, l4_l3_hdr_type, op_own;
 	bool has_headers; /* that its completion tells of */
+	uint8_t queue;	  /* its index, where there is no entry */
 };
 
 /* What a port takes. */
@@ -55,6 +57,7 @@ struct burst {
 	struct burst_port port;
 	struct burst_queue queues[BURST_QUEUES];
 	uint32_t queue_count;
+	bool compressed, plain; /* completions of some queue */
 	struct burst_arrival arrivals[SOFTRNIC_BURST];
 };
 
@@ -104,6 +107,7 @@ burst_queue_add(struct softrnic *dev, struct burst *burst, struct softrnic_rq *r
 		return NULL;
 	*queue = (struct burst_queue){
 		.rq = rq,
+		.index = (uint8_t)burst->queue_count,
 		.room = softrnic_rq_posted(dev, rq, want),
 		.wqes = rq->ring.flat,
 		.wqe = (uint32_t)rq->consumer << rq->log_stride,
@@ -114,6 +118,8 @@ burst_queue_add(struct softrnic *dev, struct burst *burst, struct softrnic_rq *r
 	if (queue->room == 0)
 		return NULL;
 	burst->queue_count++;
+	burst->compressed |= queue->cq.compressed;
+	burst->plain |= !queue->cq.compressed;
 	return queue;
 }
 
@@ -137,6 +143,17 @@ burst_buffer(struct softrnic *dev, struct burst_queue *queue, uint32_t length)
 	if (to != NULL)
 		softrnic_audit(dev, to, length, SOFTRNIC_DMA_WRITE);
 	return to;
+}
+
+/* Where it is told of is known in the end. The lines that it takes if all are alike are asked for. */
+static __rte_always_inline void
+burst_claim_compressed(struct softrnic *dev, const struct burst_queue *queue,
+		       struct burst_arrival *arrival)
+{
+	arrival->cqe = NULL;
+	arrival->queue = queue->index;
+	if (queue->count == 1 || queue->count % RNIC_MINI_CQES == 0)
+		softrnic_prefetch_to_write(softrnic_cq_burst_list(dev, &queue->cq, queue->count));
 }
 
 /* The next frame, behind which up to `left` more may come; false: it is not plain. */
@@ -170,8 +187,11 @@ burst_find(struct softrnic *dev, struct burst *burst, const struct softrnic_burs
 	arrival->to = burst_buffer(dev, queue, frame->length);
 	if (unlikely(arrival->to == NULL))
 		return false;
-	arrival->cqe = softrnic_cq_burst_claim(dev, &queue->cq, queue->count,
-					       RNIC_CQE_RESPONDER_SEND, &arrival->op_own);
+	if (unlikely(queue->cq.compressed))
+		burst_claim_compressed(dev, queue, arrival);
+	else
+		arrival->cqe = softrnic_cq_burst_claim(dev, &queue->cq, queue->count,
+						       RNIC_CQE_RESPONDER_SEND, &arrival->op_own);
 	arrival->user_index = rnic_cpu_to_be32(rq->user_index);
 	arrival->hash = rnic_cpu_to_be32(route.hash);
 	arrival->tag = rnic_cpu_to_be32(route.tag);
@@ -306,6 +326,121 @@ burst_complete(const struct burst_arrival *arrival, uint32_t length, struct rnic
 	softrnic_cq_burst_put(cqe, arrival->op_own);
 }
 
+/* Are the two told of together, the first one by the title? Their headers are in four bytes, one of which is another matter. */
+static __rte_always_inline bool
+burst_alike(const struct burst_arrival *title, const struct burst_arrival *arrival, bool sums)
+{
+	const uint8_t told[] = { sums ? 0 : 0xff, 0xff, 0xff, 0 };
+	uint32_t mask, a, b;
+
+	memcpy(&mask, told, sizeof(mask));
+	memcpy(&a, &title->hash_type, sizeof(a));
+	memcpy(&b, &arrival->hash_type, sizeof(b));
+	return ((a ^ b) & mask) == 0 && title->tag.raw == arrival->tag.raw;
+}
+_Static_assert(offsetof(struct burst_arrival, op_own) ==
+		       offsetof(struct burst_arrival, hash_type) + 3,
+	       "hash_type, hds_ip_ext, l4_l3_hdr_type, op_own");
+
+static __rte_always_inline uint64_t
+burst_mini(const struct burst_arrival *arrival, uint32_t length, bool sums)
+{
+	struct rnic_mini_cqe mini = { .rx_hash_result = arrival->hash,
+				      .byte_count = rnic_cpu_to_be32(length) };
+	uint64_t word;
+
+	if (sums) {
+		mini.rx_hash_result = rnic_cpu_to_be32(0);
+		mini.checksum.raw = arrival->checksum;
+	}
+	memcpy(&word, &mini, sizeof(word));
+	return word;
+}
+
+/* Frames of a queue that are told of together, as far as is known. */
+struct burst_run {
+	struct burst_arrival *title;
+	uint32_t length;    /* of its frame */
+	uint32_t at, count; /* its place among the queue's; how many */
+	uint64_t *list;
+};
+
+/* Behind its lists: the title, or the entry of its only frame. */
+static __rte_always_inline void
+burst_run_end(struct softrnic *dev, const struct burst_queue *queue, const struct burst_run *run,
+	      struct rnic_be64 time)
+{
+	struct burst_arrival *title = run->title;
+
+	title->cqe = softrnic_cq_burst_claim(dev, &queue->cq, run->at, RNIC_CQE_RESPONDER_SEND,
+					     &title->op_own);
+	if (run->count == 1) {
+		burst_complete(title, run->length, time);
+		return;
+	}
+	title->op_own |= RNIC_CQE_COMPRESSED;
+	dev->stats.cqes_compressed += run->count;
+	dev->stats.cqe_titles++;
+	burst_complete(title, run->count, time);
+}
+
+/* All frames of a queue. */
+static __rte_always_inline void
+burst_tell(struct softrnic *dev, struct burst *burst, const struct burst_queue *queue,
+	   const struct softrnic_burst_frame *frames, uint32_t count, bool sums,
+	   struct rnic_be64 time)
+{
+	struct burst_arrival *arrival = burst->arrivals, *end = arrival + count;
+	const struct softrnic_burst_frame *frame = frames;
+	struct burst_run run = { .count = 0 };
+
+	for (; arrival < end; arrival++, frame++) {
+		if (arrival->cqe != NULL || arrival->queue != queue->index)
+			continue;
+		if (run.count == 0 || !burst_alike(run.title, arrival, sums)) {
+			if (run.count != 0)
+				burst_run_end(dev, queue, &run, time);
+			run.title = arrival;
+			run.length = frame->length;
+			run.at += run.count;
+			run.count = 1;
+			continue;
+		}
+		if (run.count == 1) {
+			run.list = softrnic_cq_burst_list(dev, &queue->cq, run.at + 1);
+			__atomic_store_n(run.list, burst_mini(run.title, run.length, sums),
+					 __ATOMIC_RELAXED);
+		} else if (run.count % RNIC_MINI_CQES == 0) {
+			run.list = softrnic_cq_burst_list(dev, &queue->cq, run.at + run.count);
+		}
+		/* A driver that has polled this slot too early reads what it then does not believe. */
+		__atomic_store_n(&run.list[run.count % RNIC_MINI_CQES],
+				 burst_mini(arrival, frame->length, sums), __ATOMIC_RELAXED);
+		run.count++;
+	}
+	burst_run_end(dev, queue, &run, time);
+}
+
+/* Where some are compressed. */
+static __attribute__((noinline)) void
+burst_complete_all(struct softrnic *dev, struct burst *burst,
+		   const struct softrnic_burst_frame *frames, uint32_t count, struct rnic_be64 time)
+{
+	const struct burst_queue *queue = burst->queues, *end = queue + burst->queue_count;
+
+	for (uint32_t i = 0; burst->plain && i < count; i++)
+		if (burst->arrivals[i].cqe != NULL)
+			burst_complete(&burst->arrivals[i], frames[i].length, time);
+	for (; queue < end; queue++) {
+		if (!queue->cq.compressed || queue->count == 0)
+			continue;
+		if (queue->rq->cq->compress->format == RNIC_MINI_CQE_CHECKSUM)
+			burst_tell(dev, burst, queue, frames, count, true, time);
+		else
+			burst_tell(dev, burst, queue, frames, count, false, time);
+	}
+}
+
 static __rte_always_inline void
 burst_end(struct softrnic *dev, struct burst *burst)
 {
@@ -348,6 +483,7 @@ burst_receive(struct softrnic *dev, const struct softrnic_burst_frame *frames, u
 	uint32_t i;
 
 	burst.queue_count = 0;
+	burst.compressed = burst.plain = false;
 	burst.queues[0].rq = NULL;
 	burst.port = (struct burst_port){
 		.mac = port->mac,
@@ -364,8 +500,11 @@ burst_receive(struct softrnic *dev, const struct softrnic_burst_frame *frames, u
 	count = i;
 	for (i = 0; i < count; i++)
 		burst_place(dev, &frames[i], heads == NULL ? NULL : heads[i], &burst.arrivals[i]);
-	for (i = 0; i < count; i++)
-		burst_complete(&burst.arrivals[i], frames[i].length, time);
+	if (unlikely(burst.compressed))
+		burst_complete_all(dev, &burst, frames, count, time);
+	else
+		for (i = 0; i < count; i++)
+			burst_complete(&burst.arrivals[i], frames[i].length, time);
 	burst_end(dev, &burst);
 	burst_count(dev, frames, count);
 	return count;
