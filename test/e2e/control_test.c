@@ -25,7 +25,7 @@ static const struct e2e_conf sized = { .rx_desc = 100, .tx_desc = 200 };
 static const struct e2e_conf promiscuous = { .promiscuous = true };
 static const struct e2e_conf no_fast_free = { .no_fast_free = true };
 /* Devargs: multi-packet WQEs have no room for headers inline, which a ConnectX-4 Lx wants, nor does it have such WQEs. */
-static bool multi_packet = true;
+static bool multi_packet = true, compressed = true;
 
 static bool
 delivered(const struct rte_ether_addr *to)
@@ -129,6 +129,22 @@ queue_and_burst_info(void **unused)
 	assert_non_null(strstr(mode.info, "Scalar"));
 	assert_int_equal(rte_eth_tx_burst_mode_get(0, 0, &mode), 0);
 	assert_non_null(strstr(mode.info, multi_packet ? "multi-packet" : "SEND"));
+	assert_true(e2e_pair_stop());
+}
+
+/* What is told of many frames at once has one time for all of them. */
+static void
+completions_are_compressed_where_no_times_are_told(void **unused)
+{
+	const struct e2e_conf times = { .rx_offloads = RTE_ETH_RX_OFFLOAD_TIMESTAMP };
+	struct rte_eth_burst_mode mode;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&sized, &times));
+	assert_int_equal(rte_eth_rx_burst_mode_get(0, 0, &mode), 0);
+	assert_int_equal(strstr(mode.info, "compressed completions") != NULL, compressed);
+	assert_int_equal(rte_eth_rx_burst_mode_get(1, 0, &mode), 0);
+	assert_null(strstr(mode.info, "compressed completions"));
 	assert_true(e2e_pair_stop());
 }
 
@@ -609,6 +625,7 @@ main(int argc, char **argv)
 		E2E_PAIR_TEST(registers_can_be_read),
 		E2E_PAIR_TEST(the_clock_goes),
 		E2E_PAIR_TEST(queue_and_burst_info),
+		E2E_PAIR_TEST(completions_are_compressed_where_no_times_are_told),
 		E2E_PAIR_TEST(what_is_not_supported_is_refused),
 		E2E_PAIR_TEST(ports_restart),
 		E2E_PAIR_TEST(start_fails_cleanly_without_mbufs),
@@ -626,6 +643,8 @@ main(int argc, char **argv)
 	};
 	int failed, i;
 
+	for (i = 1; i < argc; i++)
+		compressed &= strstr(argv[i], "cqe_comp=0") == NULL;
 	for (i = 1; i < argc; i++)
 		if (strstr(argv[i], "like=cx4lx") != NULL || strstr(argv[i], "inline=1") != NULL)
 			multi_packet = false;

@@ -62,6 +62,19 @@ def test_ring_sizes(rings):
         testpmd.quit()
 
 
+@pytest.mark.parametrize("options, why", (("", None), (",cqe_comp=0", None), (",cqe_comp=1", None),
+                                          (",cqe_comp=1", "tells when frames come")))
+def test_compressed_completions_that_cannot_be_are_said(options, why):
+    with Testpmd(pair(options=options), args=["--enable-rx-timestamp"] if why else []) as testpmd:
+        testpmd.prompt()
+        check_exact(forward(testpmd))
+        mode = testpmd.do("show rxq info 0 0")
+        assert ("compressed completions" in mode) == (why is None and options != ",cqe_comp=0")
+        testpmd.quit()
+        said = [line for line in testpmd.complaints() if "cqe_comp=1" in line]
+        assert bool(said) == bool(why) and all(why in line for line in said)
+
+
 def test_one_port_whose_frames_come_back():
     with Testpmd(["net_rnic0,wire=loop"], args=["--port-topology=loop"]) as testpmd:
         testpmd.prompt()

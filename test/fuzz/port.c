@@ -68,6 +68,8 @@ port_setup(struct port_queues *q, struct rnic_dev *dev, uint16_t index, uint8_t 
 				   .small = (flags & PORT_SMALL) != 0,
 				   .tells = (flags & PORT_OFFLOADS ? RNIC_RX_TELLS : 0) |
 					    (flags & PORT_TIMES ? RNIC_RX_TELLS_TIME : 0) };
+	if (rnic_rx_not_compressed_why(dev, q->tells) == NULL)
+		q->tells |= RNIC_RX_COMPRESSED;
 	q->pool = pools[q->small];
 	if (rnic_rxq_setup(&port_dev, index, port_descriptors, SOCKET_ID_ANY, &rx, q->pool) != 0)
 		return false;
@@ -91,7 +93,8 @@ port_release(struct port_queues *q)
 void
 port_rx_start(struct port_queues *q)
 {
-	if (!q->rx_up && rnic_rxq_start(q->rxq, PORT_MTU) == 0)
+	if (!q->rx_up &&
+	    rnic_rxq_start(q->rxq, PORT_MTU, (q->tells & RNIC_RX_COMPRESSED) != 0) == 0)
 		q->rx_up = true;
 }
 

@@ -92,6 +92,13 @@ test_every_key(void **state)
 	assert_string_equal(args.quirks, "");
 	assert_int_equal(rnic_devargs_parse("d", "quirks=uar-8+init-pages-60000", &args), 0);
 	assert_string_equal(args.quirks, "uar-8+init-pages-60000");
+	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_AUTO);
+	assert_int_equal(rnic_devargs_parse("d", "cqe_comp=0,pci=41:00.1", &args), 0);
+	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_OFF);
+	assert_int_equal(rnic_devargs_parse("d", "socket=/s,cqe_comp=1", &args), 0);
+	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_ON);
+	assert_int_equal(rnic_devargs_parse("d", "cqe_comp=auto", &args), 0);
+	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_AUTO);
 	assert_int_equal(rnic_devargs_parse("d", "pci=41:00.1,log_max_qp=8", &args), 0);
 	assert_int_equal(args.log_max_qp, 8);
 	assert_int_equal(rnic_devargs_parse("d", "log_max_qp=18,socket=/s", &args), 0);
@@ -197,6 +204,8 @@ static const struct {
 	{ "low_latency=5", "low_latency=5" },
 	{ "log_max_qp=7", "log_max_qp=7" },
 	{ "log_max_qp=19", "log_max_qp=19" },
+	{ "cqe_comp=2", "cqe_comp=2" },
+	{ "cqe_comp=", "cqe_comp=" },
 	{ "mac=02:00:00:00:00", "mac=02:00:00:00:00" },
 	{ "mac=01:00:00:00:00:01", "mac=01:00:00:00:00:01" },
 	{ "mac=00:00:00:00:00:00", "mac=00:00:00:00:00:00" },
@@ -254,12 +263,12 @@ static const struct {
 static void
 test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 {
-	static const char *const keys[] = { "socket",	  "peer",   "pci",  "wire", "rx_pcap",
-					    "tx_pcap",	  "iface",  "drop", "dup",  "reorder",
-					    "corrupt",	  "seed",   "poll", "bf",   "inline",
-					    "like",	  "quirks", "mac",  "ip",   "log_max_qp",
-					    "bytes",	  "delay",  "rule", "gw",   "bfregs",
-					    "low_latency" };
+	static const char *const keys[] = { "socket",	   "peer",    "pci",  "wire", "rx_pcap",
+					    "tx_pcap",	   "iface",   "drop", "dup",  "reorder",
+					    "corrupt",	   "seed",    "poll", "bf",   "inline",
+					    "like",	   "quirks",  "mac",  "ip",   "log_max_qp",
+					    "bytes",	   "delay",   "rule", "gw",   "bfregs",
+					    "low_latency", "cqe_comp" };
 	char said[1024];
 	size_t i, k;
 

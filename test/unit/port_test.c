@@ -293,6 +293,29 @@ test_a_recovery_wakes_who_sleeps(void **state)
 	assert_int_equal(unit_receive(f, 8), 8);
 }
 
+/* Frames that are told of together: who takes some of them and sleeps is woken for the rest. */
+static void
+test_who_sleeps_with_frames_left_is_woken(void **state)
+{
+	struct unit_ethdev *f = *state;
+	struct rte_mbuf *frames[8], *pkts[3];
+
+	restart_with_interrupts(f);
+	for (unsigned int i = 0; i < RTE_DIM(frames); i++)
+		frames[i] = unit_frame(f, 1);
+	assert_int_equal(rte_eth_tx_burst(f->id, 0, frames, RTE_DIM(frames)), RTE_DIM(frames));
+	assert_true(UNIT_COMES(rte_eth_rx_queue_count(f->id, 0) == RTE_DIM(frames)));
+	assert_int_equal(rte_eth_rx_burst(f->id, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
+	rte_pktmbuf_free_bulk(pkts, RTE_DIM(pkts));
+	assert_int_equal(rte_eth_rx_queue_count(f->id, 0), RTE_DIM(frames) - RTE_DIM(pkts));
+	assert_int_equal(rte_eth_rx_descriptor_status(f->id, 0, 4), RTE_ETH_RX_DESC_DONE);
+	assert_int_equal(rte_eth_rx_descriptor_status(f->id, 0, 5), RTE_ETH_RX_DESC_AVAIL);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(f->id, 0), 0);
+	assert_true(woken(UNIT_PATIENCE_MS));
+	assert_int_equal(rte_eth_dev_rx_intr_disable(f->id, 0), 0);
+	assert_int_equal(unit_receive(f, 5), 5);
+}
+
 /* ---- A device that always has one more entry ---- */
 
 #define LOG_ENTRIES 20
@@ -366,6 +389,7 @@ static const struct CMUnitTest tests[] = {
 					setup_suspicious, unit_ethdev_close),
 	ETHDEV_TEST(test_a_lost_device_wakes_who_sleeps),
 	ETHDEV_TEST(test_a_recovery_wakes_who_sleeps),
+	ETHDEV_TEST(test_who_sleeps_with_frames_left_is_woken),
 	ETHDEV_TEST(test_a_receive_queue_is_stopped_while_entries_come),
 	ETHDEV_TEST(test_a_receive_queue_is_recovered_while_entries_come),
 	ETHDEV_TEST(test_a_transmit_queue_is_restarted_while_entries_come),

@@ -186,6 +186,22 @@ set_log_max_qp(struct rnic_devargs *args, size_t offset, const char *value)
 }
 
 static int
+set_cqe_comp(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	static const char *const words[] = { "auto", "0", "1" };
+	unsigned int i;
+
+	RTE_SET_USED(offset);
+	for (i = 0; i < RTE_DIM(words); i++) {
+		if (strcmp(value, words[i]) == 0) {
+			args->cqe_comp = (enum rnic_cqe_comp)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int
 set_mac(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	struct rte_ether_addr mac;
@@ -321,6 +337,7 @@ static const struct devarg {
 	{ "low_latency", "an even number below bfregs=", set_registers,
 	  offsetof(struct rnic_devargs, low_latency), true },
 	{ "log_max_qp", "8 to 18", set_log_max_qp, 0, true },
+	{ "cqe_comp", "0, 1 or auto", set_cqe_comp, 0, true },
 	{ "inline", "0 or 1", set_bool, offsetof(struct rnic_devargs, inline_l2) },
 	{ "like", "a card's name of 1 to 31 bytes, such as cx4lx", set_like, 0 },
 	{ "quirks", "names with + between them", set_path, offsetof(struct rnic_devargs, quirks) },
@@ -337,7 +354,7 @@ _Static_assert(LOG_MAX_QP_MIN == 8 && RNIC_LOG_MAX_QP == 18, "as log_max_qp= des
 
 #define VALID_KEYS                                                                                   \
 	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt delay rule bytes seed " \
-	"poll bf bfregs low_latency log_max_qp inline like quirks mac ip gw"
+	"poll bf bfregs low_latency log_max_qp cqe_comp inline like quirks mac ip gw"
 
 struct parse {
 	const char *device;
@@ -433,7 +450,7 @@ check_together(const struct parse *parse)
 			RNIC_LOG_NAMED(ERR, parse->device,
 				       "devarg '%s' is for the embedded device, and this is a PCI "
 				       "function; valid devargs of one are: bf, ip, gw, "
-				       "bfregs, low_latency, log_max_qp",
+				       "bfregs, low_latency, log_max_qp, cqe_comp",
 				       devargs[i].key);
 		else
 			RNIC_LOG_NAMED(
@@ -441,7 +458,7 @@ check_together(const struct parse *parse)
 				"devarg '%s' is for the embedded device, and socket= names "
 				"another: give it to the server (softrnicd --device %s=...); "
 				"valid devargs with socket= are: peer, bf, ip, gw, bfregs, "
-				"low_latency, log_max_qp",
+				"low_latency, log_max_qp, cqe_comp",
 				devargs[i].key, devargs[i].key);
 		return -EINVAL;
 	}

@@ -34,6 +34,12 @@ struct rnic_devargs {
 	bool bf;
 	/* log_max_qp=: of queue pairs, if the device has as many */
 	uint8_t log_max_qp;
+	/* cqe_comp=: compressed completions of received frames are asked for */
+	enum rnic_cqe_comp {
+		RNIC_CQE_COMP_AUTO, /* where the device has them and nothing speaks against it */
+		RNIC_CQE_COMP_OFF,
+		RNIC_CQE_COMP_ON, /* the same; who wants what speaks against it does not get that unsaid */
+	} cqe_comp;
 	/* bfregs=, low_latency=: doorbell registers that are made at bring-up, and those of them with one owner */
 	uint16_t bfregs, low_latency;
 	bool inline_l2;		      /* the embedded device demands L2 headers inline */

@@ -149,18 +149,26 @@ rnic_cqe_ready(const struct rnic_cqe *cqe, uint32_t consumer, uint8_t log_size)
 	return true;
 }
 
-/* The same of an entry that is of this opcode, in one comparison; false: it is not the driver's, or of another one. */
+/* The same of an entry whose last byte has these bits (of 0xf0 and RNIC_CQE_FORMAT, as `mask`), in one comparison. */
 static inline bool
-rnic_cqe_ready_as(const struct rnic_cqe *cqe, enum rnic_cqe_opcode opcode, uint32_t consumer,
-		  uint8_t log_size)
+rnic_cqe_ready_bits(const struct rnic_cqe *cqe, uint8_t bits, uint8_t mask, uint32_t consumer,
+		    uint8_t log_size)
 {
 	uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
 
 	op_own ^= consumer >> log_size & RNIC_CQE_OWNER;
-	if ((op_own & (0xf0 | RNIC_CQE_OWNER)) != opcode << 4)
+	if ((op_own & (mask | RNIC_CQE_OWNER)) != bits)
 		return false;
 	rte_io_rmb();
 	return true;
+}
+
+/* The same of an entry that is of this opcode; false: it is not the driver's, or of another one. */
+static inline bool
+rnic_cqe_ready_as(const struct rnic_cqe *cqe, enum rnic_cqe_opcode opcode, uint32_t consumer,
+		  uint8_t log_size)
+{
+	return rnic_cqe_ready_bits(cqe, (uint8_t)(opcode << 4), 0xf0, consumer, log_size);
 }
 
 /* The same for event queue entries. Partner: the device's store-release of the owner byte. */

@@ -124,7 +124,7 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 	uint32_t rqns[RNIC_RX_QUEUES_MAX];
 	const struct rnic_txq *txq;
 	struct rnic_rxq *rxq;
-	bool scattered = false;
+	bool scattered = false, compressed;
 	uint16_t i;
 	int rc;
 
@@ -139,10 +139,16 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 	rc = rnic_rx_intr_start(eth_dev);
 	if (rc != 0)
 		return rc;
+	for (i = 0; i < eth_dev->data->nb_rx_queues; i++)
+		rnic_rx_offloads_init(eth_dev->data->rx_queues[i], port->ptype_mask);
+	port->rx_tells = rnic_rx_tells(eth_dev);
+	compressed = port->rx_tells & RNIC_RX_COMPRESSED;
+	if (!compressed && port->dev->args.cqe_comp == RNIC_CQE_COMP_ON)
+		RNIC_LOG(WARNING, port->dev, "cqe_comp=1: no compressed completions: %s",
+			 rnic_rx_not_compressed_why(port->dev, port->rx_tells));
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
-		rnic_rx_offloads_init(rxq, port->ptype_mask);
-		rc = rnic_rxq_start(rxq, eth_dev->data->mtu);
+		rc = rnic_rxq_start(rxq, eth_dev->data->mtu, compressed);
 		if (rc != 0)
 			return rc;
 		eth_dev->data->rx_queue_state[i] = rxq->deferred_start
@@ -154,7 +160,6 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 	rnic_stats_lock(port);
 	eth_dev->data->scattered_rx = scattered;
 	rnic_stats_unlock(port);
-	port->rx_tells = rnic_rx_tells(eth_dev);
 	if (eth_dev->data->nb_rx_queues == 0)
 		return 0;
 	rnic_rss_queues(eth_dev, rqns);

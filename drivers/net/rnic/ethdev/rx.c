@@ -27,14 +27,16 @@
 #include "object/cq.h"
 #include "object/entry_dump.h"
 #include "object/mempool.h"
+#include "prm/caps.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
 
-#define RX_SCATTERED 0x1
-#define RX_TELLS     0x2
-#define RX_TIME	     0x4
-#define RX_UTC	     0x8 /* the time is UTC: seconds, nanoseconds */
-#define RX_DUMP	     0x10
+#define RX_SCATTERED  0x1
+#define RX_TELLS      0x2
+#define RX_TIME	      0x4
+#define RX_UTC	      0x8 /* the time is UTC: seconds, nanoseconds */
+#define RX_DUMP	      0x10
+#define RX_COMPRESSED 0x20
 
 /* What rx_fill() writes in two 16-byte stores. */
 _Static_assert(offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8,
@@ -109,6 +111,115 @@ rx_load(const struct rnic_rxq *rxq, const struct rnic_cqe *cqe, const unsigned i
 	return frame;
 }
 #endif
+
+/* ---- Compressed completions (PRM: "CQE Compression", prm/cqe.h) ---- */
+
+/* A slot of a session, whatever is in it: not to be taken for an entry when its turn comes again. */
+static __rte_always_inline void
+rx_slot_taken(struct rnic_cqe *slot)
+{
+	__atomic_store_n(&slot->op_own, RNIC_CQE_OP_OWN(RNIC_CQE_INVALID, 1), __ATOMIC_RELAXED);
+}
+
+static __rte_always_inline void
+rx_session_keep(struct rnic_rx_session *session, struct rx_frame frame)
+{
+	session->ol_flags = frame.ol_flags;
+#ifdef __SSE4_1__
+	/* Lengths and hash are the lists'. */
+	frame.fields = _mm_and_si128(frame.fields, _mm_set_epi32(0, 0xffff0000, 0, -1));
+	_mm_store_si128((__m128i *)session->fields, frame.fields);
+#else
+	memcpy(session->fields, &frame.packet_type, sizeof(frame.packet_type));
+	memcpy(session->fields + 4, &frame.vlan_tci, sizeof(frame.vlan_tci));
+#endif
+}
+
+/* A title that cannot be: the CQ goes on behind its session, if it may have as many slots. */
+static int
+rx_session_refuse(struct rnic_cq *cq, uint32_t count)
+{
+	cq->lost = count - 1 > cq->mask;
+	cq->session = cq->lost ? 0 : count - 1;
+	return -1;
+}
+
+/*
+ * Is the entry a title? Then its session is under way. -1: a device that tells of more frames than buffers are posted, of another buffer
+ * than the next one, or in a format that nobody has asked for, is mistaken.
+ */
+static int __rte_noinline
+rx_session_open(struct rnic_rxq *rxq, const struct rnic_cqe *title, uint32_t index, uint16_t posted,
+		bool tells)
+{
+	struct rnic_cq *cq = &rxq->cq;
+	const uint16_t wqe = rxq->rq.producer - posted;
+	uint32_t count;
+
+	if (!rnic_cqe_ready_bits(title, RNIC_CQE_RESPONDER_SEND << 4 | RNIC_CQE_COMPRESSED,
+				 0xf0 | RNIC_CQE_FORMAT, index, cq->log_size))
+		return rnic_cqe_ready_as(title, RNIC_CQE_RESPONDER_SEND, index, cq->log_size) &&
+				       (title->op_own & RNIC_CQE_FORMAT) != 0
+			       ? rx_session_refuse(cq, 1)
+			       : 0;
+	count = RNIC_SWAP32(__atomic_load_n(&title->byte_count.raw, __ATOMIC_RELAXED));
+	if (count - 1 >= posted ||
+	    ((rnic_be16_to_cpu(title->wqe_counter) ^ wqe) & rxq->rq.mask) != 0)
+		return rx_session_refuse(cq, count);
+	rx_session_keep(&rxq->session, rx_load(rxq, title, tells ? RX_TELLS : 0));
+	rxq->session.first = index;
+	rxq->session.at = 0;
+	cq->session = count;
+	return 1;
+}
+
+/* The next eight from the at'th on, or as many as there are: what lists say is loaded once, as entries are. */
+static __rte_always_inline void
+rx_session_list(struct rnic_rxq *rxq, uint32_t at)
+{
+	struct rnic_rx_session *session = &rxq->session;
+	const uint32_t index = session->first + (at == 0 ? 1 : at);
+
+	memcpy(session->minis, &rxq->cq.ring[index & rxq->cq.mask], sizeof(session->minis));
+}
+
+#ifdef __SSE4_1__
+static __rte_always_inline struct rx_frame
+rx_session_frame(const struct rnic_rx_session *session, uint64_t mini, const unsigned int flags)
+{
+	/* Hash, then length. */
+	const __m128i plain =
+		_mm_set_epi8(-1, -1, -1, -1, -1, -1, 6, 7, 4, 5, 6, 7, -1, -1, -1, -1);
+	const __m128i telling = _mm_set_epi8(0, 1, 2, 3, -1, -1, 6, 7, 4, 5, 6, 7, -1, -1, -1, -1);
+	struct rx_frame frame = { .ol_flags = session->ol_flags };
+
+	frame.length = RNIC_SWAP32((uint32_t)(mini >> 32));
+	frame.fields = _mm_shuffle_epi8(_mm_cvtsi64_si128((int64_t)mini),
+					flags & RX_TELLS ? telling : plain);
+	if (flags & RX_TELLS)
+		frame.fields = _mm_or_si128(frame.fields,
+					    _mm_load_si128((const __m128i *)session->fields));
+	return frame;
+}
+#else
+static __rte_always_inline struct rx_frame
+rx_session_frame(const struct rnic_rx_session *session, uint64_t mini, const unsigned int flags)
+{
+	struct rx_frame frame = { .ol_flags = session->ol_flags };
+	struct rnic_mini_cqe told;
+
+	memcpy(&told, &mini, sizeof(told));
+	frame.length = rnic_be32_to_cpu(told.byte_count);
+	if (flags & RX_TELLS) {
+		memcpy(&frame.packet_type, session->fields, sizeof(frame.packet_type));
+		memcpy(&frame.vlan_tci, session->fields + 4, sizeof(frame.vlan_tci));
+		frame.hash = rnic_be32_to_cpu(told.rx_hash_result);
+	}
+	return frame;
+}
+#endif
+
+/* ---- mbufs ---- */
 
 /* rearm_data of a fresh mbuf, and no flags. */
 struct rx_fresh {
@@ -361,7 +472,7 @@ rnic_rx_restart(struct rnic_rxq *rxq)
 
 /* Is there an entry to take? Most polls find none: they shall cost nothing. */
 static __rte_always_inline bool
-rx_ready(struct rnic_rxq *rxq)
+rx_ready(struct rnic_rxq *rxq, const unsigned int flags)
 {
 	const struct rnic_cq *cq = &rxq->cq;
 
@@ -370,7 +481,8 @@ rx_ready(struct rnic_rxq *rxq)
 		rnic_rx_restart(rxq);
 		return false;
 	}
-	if (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
+	if ((flags & RX_COMPRESSED && cq->session != 0) ||
+	    rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
 		return true;
 	/* Nothing will come until there are mbufs. */
 	if (unlikely(rxq->rq.producer == rxq->consumer))
@@ -378,28 +490,37 @@ rx_ready(struct rnic_rxq *rxq)
 	return false;
 }
 
-/* The entries that are there, up to `count`. */
-static __rte_always_inline uint16_t
-rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsigned int flags)
+/* What a burst has taken. */
+struct rx_taken {
+	uint32_t index, end; /* completions: the next one; behind the last one that may be taken */
+	uint32_t consumer;   /* WQEs */
+	uint64_t bytes;
+	bool good;
+};
+
+/* The entries that are there, up to a title. */
+static __rte_always_inline void
+rx_take_entries(struct rnic_rxq *rxq, struct rte_mbuf **pkts, struct rx_taken *taken,
+		const unsigned int flags)
 {
 	struct rnic_cq *cq = &rxq->cq;
 	const struct rnic_cqe *cqe, *ring = cq->ring;
-	const uint32_t cq_mask = cq->mask, first = cq->consumer, frame_bytes = rxq->frame_bytes;
-	const uint16_t rq_mask = rxq->rq.mask, posted = rxq->rq.producer - rxq->consumer;
+	const uint32_t cq_mask = cq->mask, frame_bytes = rxq->frame_bytes;
+	const uint16_t rq_mask = rxq->rq.mask;
 	const uint8_t log_size = cq->log_size;
+	const uint8_t mask = flags & RX_COMPRESSED ? 0xf0 | RNIC_CQE_FORMAT : 0xf0;
 	const struct rx_fresh fresh = rx_fresh(rxq);
 	struct rte_mbuf **elts = rxq->elts;
-	uint32_t index, end, consumer = rxq->consumer;
+	uint32_t index, end = taken->end, consumer = taken->consumer;
 	struct rx_frame frame;
 	uint64_t bytes = 0;
-	bool good = true;
 
-	/* An entry for a WQE that was never posted would be the device's error. */
-	end = first + RTE_MIN(count, posted);
-	for (index = first; index != end; index++, consumer++) {
+	for (index = taken->index; index != end; index++, consumer++) {
 		cqe = &ring[index & cq_mask];
-		if (unlikely(!rnic_cqe_ready_as(cqe, RNIC_CQE_RESPONDER_SEND, index, log_size))) {
-			good = rx_no_frame(rxq, cqe, index, flags & RX_DUMP);
+		if (unlikely(!rnic_cqe_ready_bits(cqe, RNIC_CQE_RESPONDER_SEND << 4, mask, index,
+						  log_size))) {
+			if (!(flags & RX_COMPRESSED))
+				taken->good = rx_no_frame(rxq, cqe, index, flags & RX_DUMP);
 			break;
 		}
 		if (flags & RX_DUMP)
@@ -407,7 +528,7 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 		frame = rx_load(rxq, cqe, flags);
 		if (unlikely(frame.length - 1 >= frame_bytes)) {
 			rx_error(rxq, cqe);
-			good = false;
+			taken->good = false;
 			break;
 		}
 		if (flags & RX_SCATTERED) {
@@ -423,23 +544,137 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 		pkts++;
 		bytes += frame.length;
 	}
-	rxq->consumer = consumer;
-	cq->consumer = index + !good;
+	taken->index = index;
+	taken->consumer = consumer;
+	taken->bytes += bytes;
+}
+
+/* A title or a list that cannot be is the device's mistake, and has no syndrome. */
+static void __rte_noinline
+rx_mistake(struct rnic_rxq *rxq)
+{
+	rxq->recovery.syndrome = rxq->recovery.vendor_syndrome = 0;
+	rnic_counter_add(&rxq->stats.errors, 1);
+}
+
+/* Of a session that is under way: what is left, or as much as is wanted. */
+static __rte_always_inline void
+rx_take_session(struct rnic_rxq *rxq, struct rte_mbuf **pkts, struct rx_taken *taken,
+		const unsigned int flags)
+{
+	struct rnic_rx_session *session = &rxq->session;
+	const uint32_t n = RTE_MIN(rxq->cq.session, taken->end - taken->index);
+	const uint32_t cq_mask = rxq->cq.mask, frame_bytes = rxq->frame_bytes;
+	const uint32_t first = taken->index, consumer = taken->consumer;
+	const uint16_t rq_mask = rxq->rq.mask;
+	const struct rx_fresh fresh = rx_fresh(rxq);
+	struct rnic_cqe *ring = rxq->cq.ring;
+	struct rte_mbuf **elts = rxq->elts;
+	uint32_t i, at = session->at;
+	struct rx_frame frame;
+	uint64_t bytes = 0;
+
+	for (i = 0; i < n; i++, at++) {
+		if (at % RNIC_MINI_CQES == 0)
+			rx_session_list(rxq, at);
+		/* Behind the list that is in it. */
+		rx_slot_taken(&ring[(first + i) & cq_mask]);
+		frame = rx_session_frame(session, session->minis[at % RNIC_MINI_CQES], flags);
+		if (unlikely(frame.length - 1 >= frame_bytes))
+			break;
+		if (flags & RX_SCATTERED) {
+			pkts[i] = rx_scattered(rxq, (uint16_t)(consumer + i), fresh, &frame, flags);
+		} else {
+			pkts[i] = elts[(consumer + i) & rq_mask];
+			rx_fill(pkts[i], fresh, &frame, flags);
+		}
+		bytes += frame.length;
+	}
+	session->at = at;
+	/* With the one that is a mistake: behind it the CQ goes on. */
+	rxq->cq.session -= i + (i != n);
+	taken->index += i;
+	taken->consumer += i;
+	taken->bytes += bytes;
+	if (unlikely(i != n)) {
+		rx_mistake(rxq);
+		taken->good = false;
+	}
+}
+
+/* Where no entry follows that is one frame's: a title, whose session is under way then; or what the burst ends with. */
+static __rte_always_inline bool
+rx_take_title(struct rnic_rxq *rxq, struct rx_taken *taken, const unsigned int flags)
+{
+	const struct rnic_cqe *cqe = &rxq->cq.ring[taken->index & rxq->cq.mask];
+	const uint16_t posted = (uint16_t)(rxq->rq.producer - taken->consumer);
+	const int opened = rx_session_open(rxq, cqe, taken->index, posted, flags & RX_TELLS);
+
+	if (opened > 0)
+		return true;
+	if (opened == 0) {
+		taken->good = rx_no_frame(rxq, cqe, taken->index, false);
+	} else {
+		rx_mistake(rxq);
+		taken->good = false;
+	}
+	return false;
+}
+
+/* Entries and sessions. */
+static __rte_always_inline void
+rx_take_compressed(struct rnic_rxq *rxq, struct rte_mbuf **pkts, struct rx_taken *taken,
+		   const unsigned int flags)
+{
+	const uint32_t first = taken->index;
+
+	while (taken->index != taken->end && taken->good) {
+		if (rxq->cq.session != 0) {
+			rx_take_session(rxq, &pkts[taken->index - first], taken, flags);
+			continue;
+		}
+		rx_take_entries(rxq, &pkts[taken->index - first], taken, flags);
+		if (taken->index == taken->end || !taken->good || !rx_take_title(rxq, taken, flags))
+			break;
+	}
+}
+
+/* What is there, up to `count`. */
+static __rte_always_inline uint16_t
+rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsigned int flags)
+{
+	const uint16_t posted = rxq->rq.producer - rxq->consumer;
+	const uint32_t first = rxq->cq.consumer;
+	struct rnic_cq *cq = &rxq->cq;
+	/* An entry for a WQE that was never posted would be the device's error. */
+	struct rx_taken taken = { .index = first,
+				  .end = first + RTE_MIN(count, posted),
+				  .consumer = rxq->consumer,
+				  .good = true };
+
+	if (flags & RX_COMPRESSED) {
+		rx_take_compressed(rxq, pkts, &taken, flags);
+	} else {
+		rx_take_entries(rxq, pkts, &taken, flags);
+	}
+	rxq->consumer = (uint16_t)taken.consumer;
+	cq->consumer = taken.index + !taken.good;
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
-	rnic_counter_add(&rxq->stats.packets, index - first);
-	rnic_counter_add(&rxq->stats.bytes, bytes);
-	if (unlikely(!good)) {
+	rnic_counter_add(&rxq->stats.packets, taken.index - first);
+	rnic_counter_add(&rxq->stats.bytes, taken.bytes);
+	if (unlikely(!taken.good)) {
 		/* Last of all: from here on the queue is the recovery's. */
 		rnic_recovery_failed(&rxq->recovery);
-		return index - first;
+		return (uint16_t)(taken.index - first);
 	}
 	if (flags & RX_SCATTERED) {
 		if (unlikely(!rnic_rx_refill_all(rxq)))
 			rnic_counter_add(&rxq->stats.no_mbuf, 1);
-	} else if (rq_mask + 1 - (uint16_t)(rxq->rq.producer - consumer) >= RNIC_RX_REFILL) {
+	} else if (rxq->rq.mask + 1 - (uint16_t)(rxq->rq.producer - taken.consumer) >=
+		   RNIC_RX_REFILL) {
 		rx_refill_single(rxq);
 	}
-	return index - first;
+	return (uint16_t)(taken.index - first);
 }
 
 /* Two functions each, so that a poll that finds nothing saves no registers. */
@@ -454,44 +689,83 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 		uint16_t done = 0;                                                               \
                                                                                                  \
 		rnic_owner_enter(queue);                                                         \
-		if (rx_ready(queue))                                                             \
+		if (rx_ready(queue, flags))                                                      \
 			done = name##_take(queue, pkts, count);                                  \
 		rnic_owner_leave(queue);                                                         \
 		return done;                                                                     \
 	}
 
-#define RX_ALL (RX_TELLS | RX_TIME | RX_DUMP)
+#define RX_ALL	      (RX_TELLS | RX_TIME | RX_DUMP)
+#define RX_TELLS_MANY (RX_TELLS | RX_COMPRESSED)
 
 RX_INSTANCE(rnic_rx_burst_single, 0)
 RX_INSTANCE(rnic_rx_burst_single_offloads, RX_TELLS)
+RX_INSTANCE(rnic_rx_burst_single_compressed, RX_COMPRESSED)
+RX_INSTANCE(rnic_rx_burst_single_compressed_offloads, RX_TELLS_MANY)
 RX_INSTANCE(rnic_rx_burst_single_time, RX_TELLS | RX_TIME)
 RX_INSTANCE(rnic_rx_burst_single_utc, RX_TELLS | RX_TIME | RX_UTC)
 RX_INSTANCE(rnic_rx_burst_single_dump, RX_ALL)
 RX_INSTANCE(rnic_rx_burst_scattered, RX_SCATTERED)
 RX_INSTANCE(rnic_rx_burst_scattered_offloads, RX_SCATTERED | RX_TELLS)
+RX_INSTANCE(rnic_rx_burst_scattered_compressed, RX_SCATTERED | RX_COMPRESSED)
+RX_INSTANCE(rnic_rx_burst_scattered_compressed_offloads, RX_SCATTERED | RX_TELLS_MANY)
 RX_INSTANCE(rnic_rx_burst_scattered_time, RX_SCATTERED | RX_TELLS | RX_TIME)
 RX_INSTANCE(rnic_rx_burst_scattered_utc, RX_SCATTERED | RX_TELLS | RX_TIME | RX_UTC)
 RX_INSTANCE(rnic_rx_burst_scattered_dump, RX_SCATTERED | RX_ALL)
 
-static const struct rnic_rx_mode rx_modes[2][5] = {
+enum rx_mode {
+	RX_MODE_PLAIN,
+	RX_MODE_TELLS,
+	RX_MODE_COMPRESSED,
+	RX_MODE_COMPRESSED_TELLS,
+	RX_MODE_TIME,
+	RX_MODE_UTC,
+	RX_MODE_DUMP,
+	RX_MODES,
+};
+
+static const struct rnic_rx_mode rx_modes[2][RX_MODES] = {
 	{ { "Scalar", rnic_rx_burst_single },
 	  { "Scalar, offloads", rnic_rx_burst_single_offloads },
+	  { "Scalar, compressed completions", rnic_rx_burst_single_compressed },
+	  { "Scalar, compressed completions, offloads", rnic_rx_burst_single_compressed_offloads },
 	  { "Scalar, offloads with time", rnic_rx_burst_single_time },
 	  { "Scalar, offloads with UTC", rnic_rx_burst_single_utc },
 	  { "Scalar, dumping", rnic_rx_burst_single_dump } },
 	{ { "Scalar scattered", rnic_rx_burst_scattered },
 	  { "Scalar scattered, offloads", rnic_rx_burst_scattered_offloads },
+	  { "Scalar scattered, compressed completions", rnic_rx_burst_scattered_compressed },
+	  { "Scalar scattered, compressed completions, offloads",
+	    rnic_rx_burst_scattered_compressed_offloads },
 	  { "Scalar scattered, offloads with time", rnic_rx_burst_scattered_time },
 	  { "Scalar scattered, offloads with UTC", rnic_rx_burst_scattered_utc },
 	  { "Scalar scattered, dumping", rnic_rx_burst_scattered_dump } },
 };
 
+const char *
+rnic_rx_not_compressed_why(const struct rnic_dev *dev, unsigned int tells)
+{
+	if (dev->args.cqe_comp == RNIC_CQE_COMP_OFF)
+		return "cqe_comp=0";
+	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_CQE_COMPRESSION))
+		return "the device has none";
+	if (tells & RNIC_RX_TELLS_TIME)
+		return "one would have no time of its own, and the port tells when frames come";
+	return rnic_dump_wanted() ? "entries are dumped" : NULL;
+}
+
 const struct rnic_rx_mode *
 rnic_rx_mode_get(const struct rnic_dev *dev, bool scattered, unsigned int tells)
 {
+	const struct rnic_rx_mode *modes = rx_modes[scattered];
+
+	/* As the CQs are, whatever is wanted by now. */
+	if (tells & RNIC_RX_COMPRESSED)
+		return &modes[tells & RNIC_RX_TELLS ? RX_MODE_COMPRESSED_TELLS
+						    : RX_MODE_COMPRESSED];
 	if (rnic_dump_wanted())
-		return &rx_modes[scattered][4];
+		return &modes[RX_MODE_DUMP];
 	if (tells & RNIC_RX_TELLS_TIME)
-		return &rx_modes[scattered][rnic_clock_is_real(dev) ? 3 : 2];
-	return &rx_modes[scattered][(tells & RNIC_RX_TELLS) != 0];
+		return &modes[rnic_clock_is_real(dev) ? RX_MODE_UTC : RX_MODE_TIME];
+	return &modes[tells & RNIC_RX_TELLS ? RX_MODE_TELLS : RX_MODE_PLAIN];
 }

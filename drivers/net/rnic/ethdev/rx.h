@@ -18,6 +18,9 @@ struct rnic_rx_mode {
 const struct rnic_rx_mode *rnic_rx_mode_get(const struct rnic_dev *dev, bool scattered,
 					    unsigned int tells);
 
+/* Why queues of a port that tells this do not get compressed completions; NULL: they do. */
+const char *rnic_rx_not_compressed_why(const struct rnic_dev *dev, unsigned int tells);
+
 /* Fill all free WQEs and publish them; false: the pool ran dry before. */
 bool rnic_rx_refill_all(struct rnic_rxq *rxq);
 /* From the burst, in any state but running: after a recovery the ring is filled again. There is nothing to be taken yet. */

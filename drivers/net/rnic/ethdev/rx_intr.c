@@ -334,8 +334,8 @@ rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue)
 	switch (atomic_load_explicit(&rxq->state, memory_order_acquire)) {
 	case RNIC_QUEUE_RUNNING:
 		intr_arm(rxq);
-		/* Without mbufs: no frame can come. */
-		needs_burst = rxq->rq.producer == rxq->consumer;
+		/* Without mbufs: no frame can come. Within a session: frames are there, and no entry tells intr_check() of them. */
+		needs_burst = rxq->rq.producer == rxq->consumer || rxq->cq.session != 0;
 		break;
 	case RNIC_QUEUE_ERROR: needs_burst = rxq->recovery.unasked; break;
 	case RNIC_QUEUE_RECOVERED: needs_burst = true; break;

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "core/dev.h"
 #include "ethdev/port.h"
+#include "ethdev/rx.h"
 #include "ethdev/rx_offload.h"
 #include "ethdev/rx_queue.h"
 #include "object/rq.h"
@@ -132,6 +133,8 @@ rnic_rx_tells(const struct rte_eth_dev *eth_dev)
 		if (rxq->timestamp_flag != 0)
 			tells |= RNIC_RX_TELLS_TIME;
 	}
+	if (rnic_rx_not_compressed_why(rnic_ethdev_get(eth_dev)->dev, tells) == NULL)
+		tells |= RNIC_RX_COMPRESSED;
 	return tells;
 }
 

@@ -43,6 +43,14 @@ struct rnic_rxq {
 	struct rnic_queue_stats stats;
 	struct rnic_mkey_cache mkeys;
 
+	/* rx.c: of a title whose completions were not all taken (cq.session); what all of them have, and the list under way */
+	struct rnic_rx_session {
+		uint32_t first, at; /* the title's index; frames taken */
+		uint64_t ol_flags;
+		_Alignas(16) uint8_t fields[16]; /* the mbuf's, with nothing where the list tells */
+		uint64_t minis[8];
+	} session;
+
 	/* rx_offload.c: what the bytes of a completion mean, flags as those of mbufs; only if the port tells */
 	uint64_t timestamp_flag; /* 0: no timestamps */
 	int timestamp_offset;
@@ -73,5 +81,6 @@ struct rnic_rxq {
 /* What the burst functions of a port tell of a frame: */
 #define RNIC_RX_TELLS	   0x1 /* all but when it came */
 #define RNIC_RX_TELLS_TIME 0x2 /* that, too */
+#define RNIC_RX_COMPRESSED 0x4 /* completions of its queues are compressed */
 
 #endif

@@ -57,6 +57,8 @@ rxq_repair(void *queue)
 	const uint16_t producer = rxq->rq.producer;
 	int rc = rnic_rq_recover(rxq->dev, &rxq->rq);
 
+	if (rc == 0 && rxq->cq.lost)
+		rc = -EPROTO;
 	if (rc != 0)
 		return rc;
 	rnic_cq_drop(&rxq->cq);
@@ -255,8 +257,9 @@ rxq_tear_down(struct rnic_rxq *rxq)
 }
 
 int
-rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
+rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu, bool compressed)
 {
+	const struct rnic_eq *eq = rxq->eq != NULL ? rxq->eq : rxq->dev->async_eq;
 	unsigned int log_wqes;
 	int rc = rxq_layout(rxq, mtu);
 
@@ -265,8 +268,8 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 	log_wqes = rte_log2_u32(RTE_MAX(rte_align32pow2(rxq->nb_desc) >> rxq->log_segs,
 					(uint32_t)RNIC_RX_WQES_MIN));
 	/* A CQE per WQE: no overrun, and the two rings turn together. */
-	rc = rnic_cq_create(rxq->dev, log_wqes, rxq->eq != NULL ? rxq->eq : rxq->dev->async_eq,
-			    &rxq->cq);
+	rc = compressed ? rnic_cq_create_compressed(rxq->dev, log_wqes, eq, &rxq->cq)
+			: rnic_cq_create(rxq->dev, log_wqes, eq, &rxq->cq);
 	if (rc != 0)
 		return rc;
 	rc = rnic_rq_create(rxq->dev, log_wqes, rte_log2_u32(RNIC_WQE_DS_BYTES) + rxq->log_segs,
@@ -320,6 +323,8 @@ rxq_empty(struct rnic_rxq *rxq)
 	const uint16_t producer = rxq->rq.producer;
 	int rc = rnic_rq_reset(rxq->dev, &rxq->rq);
 
+	if (rc == 0 && rxq->cq.lost)
+		rc = -EPROTO;
 	/* It may still write to them: they stay where they are until the port stops. */
 	if (rc != 0)
 		return rc;
@@ -389,6 +394,8 @@ rxq_entry_ready(const struct rnic_rxq *rxq, uint32_t offset)
 	const struct rnic_cq *cq = &rxq->cq;
 	const uint32_t index = cq->consumer + offset;
 
+	if (cq->compressed)
+		return rnic_cq_waiting(cq, offset + 1) > offset;
 	return rnic_cqe_ready(&cq->ring[index & cq->mask], index, cq->log_size);
 }
 
@@ -396,14 +403,11 @@ rnic_rxq_count_t
 rnic_rxq_count(void *queue)
 {
 	struct rnic_rxq *rxq = queue;
-	uint16_t posted, count = 0;
+	uint32_t count = 0;
 
 	rnic_owner_enter(rxq);
-	if (atomic_load_explicit(&rxq->state, memory_order_acquire) == RNIC_QUEUE_RUNNING) {
-		posted = rxq->rq.producer - rxq->consumer;
-		while (count < posted && rxq_entry_ready(rxq, count))
-			count++;
-	}
+	if (atomic_load_explicit(&rxq->state, memory_order_acquire) == RNIC_QUEUE_RUNNING)
+		count = rnic_cq_waiting(&rxq->cq, (uint16_t)(rxq->rq.producer - rxq->consumer));
 	rnic_owner_leave(rxq);
 	return count;
 }

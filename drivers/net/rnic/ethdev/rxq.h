@@ -22,7 +22,7 @@ void rnic_rxq_release(struct rte_eth_dev *eth_dev, uint16_t queue);
 void rnic_rxq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_rxq_info *info);
 /* Does a WQE of the queue take frames of this MTU, as it stands? */
 bool rnic_rxq_fits(const struct rnic_rxq *rxq, uint16_t mtu);
-int rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu);
+int rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu, bool compressed);
 int rnic_rxq_stop(struct rnic_rxq *rxq);
 /* Of a queue of a port that runs: it holds no mbufs and takes no frames; and again. Frames for it are missed. */
 int rnic_rxq_queue_stop(struct rte_eth_dev *eth_dev, uint16_t queue);

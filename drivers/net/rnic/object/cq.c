@@ -31,6 +31,10 @@ cq_create_command(struct rnic_dev *dev, const struct rnic_eq *eq, struct rnic_cq
 	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, rnic_uars_cq_page(dev));
 	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, rnic_eq_number(eq));
 	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, cq->memory.dbrec_iova);
+	if (cq->compressed) {
+		rnic_cqc_set(cqc, RNIC_CQC_CQE_COMP_EN, 1);
+		rnic_cqc_set(cqc, RNIC_CQC_MINI_CQE_RES_FORMAT, RNIC_MINI_CQE_HASH);
+	}
 	return rnic_cmd_create(dev, RNIC_CMD_CREATE_CQ, &in, sizeof(in), &cq->memory.mem, &cq->cqn);
 }
 
@@ -50,12 +54,13 @@ cq_check_size(struct rnic_dev *dev, unsigned int log_size)
 
 /* They are the device's. */
 static void
-cq_entries_init(struct rnic_cqe *entries, unsigned int log_size)
+cq_entries_init(struct rnic_cqe *entries, uint32_t count)
 {
 	uint32_t i;
 
-	for (i = 0; i < 1u << log_size; i++)
-		entries[i].op_own = RNIC_CQE_OP_OWN(RNIC_CQE_INVALID, 1);
+	for (i = 0; i < count; i++)
+		__atomic_store_n(&entries[i].op_own, RNIC_CQE_OP_OWN(RNIC_CQE_INVALID, 1),
+				 __ATOMIC_RELAXED);
 }
 
 static void
@@ -65,14 +70,14 @@ cq_free(struct rnic_dev *dev, struct rnic_cq *cq)
 	*cq = (struct rnic_cq){ 0 };
 }
 
-int
-rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
-	       struct rnic_cq *cq)
+static int
+cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq, bool compressed,
+	  struct rnic_cq *cq)
 {
 	void *dbrec;
 	int rc = cq_check_size(dev, log_size);
 
-	*cq = (struct rnic_cq){ 0 };
+	*cq = (struct rnic_cq){ .compressed = compressed };
 	if (rc == 0)
 		rc = rnic_ring_alloc(dev, "a completion queue", sizeof(struct rnic_cqe) << log_size,
 				     RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &cq->memory, &dbrec);
@@ -82,11 +87,25 @@ rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq
 	cq->dbrec = dbrec;
 	cq->log_size = (uint8_t)log_size;
 	cq->mask = (1u << log_size) - 1;
-	cq_entries_init(cq->ring, log_size);
+	cq_entries_init(cq->ring, cq->mask + 1);
 	rc = cq_create_command(dev, eq, cq);
 	if (rc != 0)
 		cq_free(dev, cq);
 	return rc;
+}
+
+int
+rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
+	       struct rnic_cq *cq)
+{
+	return cq_create(dev, log_size, eq, false, cq);
+}
+
+int
+rnic_cq_create_compressed(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
+			  struct rnic_cq *cq)
+{
+	return cq_create(dev, log_size, eq, true, cq);
 }
 
 int
@@ -102,23 +121,42 @@ rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq)
 	return rc;
 }
 
-/* A ring of entries at most: a device that always writes one more does not keep the caller here. */
+/* What an entry that is ready counts for. */
 static uint32_t
-cq_waiting(const struct rnic_cq *cq)
+cq_completions(const struct rnic_cq *cq, const struct rnic_cqe *cqe)
 {
-	uint32_t count;
+	if (!cq->compressed || (cqe->op_own & RNIC_CQE_FORMAT) != RNIC_CQE_COMPRESSED)
+		return 1;
+	return RNIC_SWAP32(__atomic_load_n(&cqe->byte_count.raw, __ATOMIC_RELAXED));
+}
 
-	for (count = 0; count <= cq->mask; count++)
-		if (!rnic_cqe_ready(&cq->ring[(cq->consumer + count) & cq->mask],
-				    cq->consumer + count, cq->log_size))
-			break;
-	return count;
+uint32_t
+rnic_cq_waiting(const struct rnic_cq *cq, uint32_t most)
+{
+	uint32_t count = cq->session, index, more;
+
+	while (count < most) {
+		index = cq->consumer + count;
+		if (!rnic_cqe_ready(&cq->ring[index & cq->mask], index, cq->log_size))
+			return count;
+		more = cq_completions(cq, &cq->ring[index & cq->mask]);
+		/* None, or more than the ring has: the device's mistake, which the burst finds. */
+		if (more - 1 > cq->mask)
+			return count;
+		count += more;
+	}
+	return most;
 }
 
 void
 rnic_cq_drop(struct rnic_cq *cq)
 {
-	cq->consumer += cq_waiting(cq);
+	/* A ring of entries at most: a device that always writes one more does not keep the caller here. */
+	cq->consumer += rnic_cq_waiting(cq, cq->mask + 1);
+	cq->session = 0;
+	/* Behind a title are slots that were not written: what they have from before shall not be taken for an entry. */
+	if (cq->compressed)
+		cq_entries_init(cq->ring, cq->mask + 1);
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
 }
 
@@ -174,7 +212,7 @@ rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size)
 	int rc;
 
 	/* One slot is the device's, for the entry that ends the old ring. */
-	if (cq_waiting(cq) >= 1u << log_size)
+	if (rnic_cq_waiting(cq, cq->mask + 1) >= 1u << log_size)
 		return -EINVAL;
 	rc = cq_check_size(dev, log_size);
 	if (rc == 0)
@@ -182,7 +220,7 @@ rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size)
 				    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &mem);
 	if (rc != 0)
 		return rc;
-	cq_entries_init(mem.address, log_size);
+	cq_entries_init(mem.address, 1u << log_size);
 	rc = cq_resize_command(dev, cq, &mem, log_size);
 	if (rc != 0) {
 		rnic_mem_free(dev, &mem);

@@ -4,6 +4,7 @@
 #ifndef RNIC_OBJECT_CQ_H
 #define RNIC_OBJECT_CQ_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "object/ring.h"
@@ -25,13 +26,22 @@ struct rnic_cq {
 	uint32_t consumer; /* free running; 24 bits in the record */
 	uint32_t mask;
 	uint8_t log_size;
+	bool compressed; /* titles and lists may come (prm/cqe.h) */
+	bool lost;	 /* a title was so wrong that nobody knows where the device goes on */
+	/* Of a title's completions, those that were not taken yet: their slots have no entries. */
+	uint32_t session;
 	uint32_t cqn;
 	struct rnic_ring memory;
 };
 /* Its completion events, if it is armed, and its errors go to `eq`. */
 int rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
 		   struct rnic_cq *cq);
+/* The same with compressed completions, of frames, with their hashes. */
+int rnic_cq_create_compressed(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
+			      struct rnic_cq *cq);
 int rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq);
+/* How many completions wait, if they are fewer than `most`. */
+uint32_t rnic_cq_waiting(const struct rnic_cq *cq, uint32_t most);
 /* Remove whatever a later poll could take for its own. */
 void rnic_cq_drop(struct rnic_cq *cq);
 /* Nobody polls meanwhile; entries that wait stay. -EINVAL: there are more than would fit. */
