@@ -297,7 +297,9 @@ there_and_back(void *of)
 static int
 latency(struct bench *b)
 {
-	const struct timed timed = { .of = b, .seconds = b->seconds, .before = poll_rest };
+	const struct timed timed = { .of = b,
+				     .seconds = b->seconds,
+				     .before = b->add ? NULL : poll_rest };
 	const double ways = b->add ? 1 : 2;
 	struct timed_latency found;
 
