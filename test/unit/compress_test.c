@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
@@ -356,6 +357,61 @@ test_a_session_that_does_not_fit_into_a_burst(void **state)
 	assert_int_equal(failures, 0);
 }
 
+/* ---- While the device writes ---- */
+
+struct writer {
+	struct fixture *f;
+	uint32_t sessions;
+};
+
+/* Sessions of as many as wait, and entries, as fast as buffers are posted. */
+static void *
+write_on(void *arg)
+{
+	const struct writer *writer = arg;
+	struct fixture *f = writer->f;
+	uint32_t waiting;
+
+	for (uint32_t i = 0; i < writer->sessions; i++) {
+		do {
+			waiting = (uint16_t)(RNIC_SWAP32(__atomic_load_n(
+						     &f->rq_dbrec.receive_counter.raw,
+						     __ATOMIC_ACQUIRE)) -
+					     f->producer);
+		} while (waiting < 3);
+		if (i % 4 == 0)
+			tell_one(f);
+		else
+			tell_session(f, 2 + i % (waiting - 2));
+	}
+	return NULL;
+}
+
+/* Whenever it looks: a title that has just come is none that is wrong. */
+static void
+test_a_device_that_writes_while_it_is_polled(void **state)
+{
+	struct fixture *f = *state;
+	struct writer writer = { f, (full_run() ? 50 : 1) * 400000u };
+	struct rte_mbuf *pkts[RING];
+	uint32_t taken = 0;
+	pthread_t thread;
+	bool ends = false;
+	uint16_t n;
+
+	assert_int_equal(pthread_create(&thread, NULL, write_on, &writer), 0);
+	while (failures == 0) {
+		n = burst(f, pkts, 5);
+		rte_pktmbuf_free_bulk(pkts, n);
+		taken += n;
+		if (ends && n == 0)
+			break;
+		ends = ends || pthread_tryjoin_np(thread, NULL) == 0;
+	}
+	assert_int_equal(failures, 0);
+	assert_int_equal(taken, f->producer);
+}
+
 /* Nothing of a session that was dropped in its middle is taken for an entry afterwards. */
 static void
 test_a_queue_that_is_emptied_within_a_session(void **state)
@@ -493,6 +549,8 @@ run(void)
 		  test_sessions_and_entries_in_any_order, setup_scattered_silent, teardown, NULL },
 		cmocka_unit_test_setup_teardown(test_a_session_that_does_not_fit_into_a_burst,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_device_that_writes_while_it_is_polled, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_a_queue_that_is_emptied_within_a_session,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_counts_that_cannot_be, setup, teardown),

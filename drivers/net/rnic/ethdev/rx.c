@@ -135,6 +135,14 @@ rx_session_keep(struct rnic_rx_session *session, struct rx_frame frame)
 #endif
 }
 
+/* Of a received frame or frames, in this format. */
+static __rte_always_inline bool
+rx_ready_in(const struct rnic_cqe *cqe, uint8_t format, uint32_t index, uint8_t log_size)
+{
+	return rnic_cqe_ready_bits(cqe, (uint8_t)(RNIC_CQE_RESPONDER_SEND << 4 | format),
+				   0xf0 | RNIC_CQE_FORMAT, index, log_size);
+}
+
 /* A title that cannot be: the CQ goes on behind its session, if it may have as many slots. */
 static int
 rx_session_refuse(struct rnic_cq *cq, uint32_t count)
@@ -156,10 +164,10 @@ rx_session_open(struct rnic_rxq *rxq, const struct rnic_cqe *title, uint32_t ind
 	const uint16_t wqe = rxq->rq.producer - posted;
 	uint32_t count;
 
-	if (!rnic_cqe_ready_bits(title, RNIC_CQE_RESPONDER_SEND << 4 | RNIC_CQE_COMPRESSED,
-				 0xf0 | RNIC_CQE_FORMAT, index, cq->log_size))
-		return rnic_cqe_ready_as(title, RNIC_CQE_RESPONDER_SEND, index, cq->log_size) &&
-				       (title->op_own & RNIC_CQE_FORMAT) != 0
+	if (!rx_ready_in(title, RNIC_CQE_COMPRESSED, index, cq->log_size))
+		/* Each look tells of one format: a title may come between two of them. */
+		return rx_ready_in(title, 1 << 2, index, cq->log_size) ||
+				       rx_ready_in(title, 2 << 2, index, cq->log_size)
 			       ? rx_session_refuse(cq, 1)
 			       : 0;
 	count = RNIC_SWAP32(__atomic_load_n(&title->byte_count.raw, __ATOMIC_RELAXED));
