@@ -82,7 +82,7 @@ Link status event|the call|e2e-control|ethdev/link.c|s/rte_eth_dev_callback_proc
 Removal event|the call|unit-port|ethdev/link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RMV, NULL)/(void)0/
 Rx interrupt|arming|e2e-interrupt|ethdev/rx_intr.c|s/^\t\tintr_arm(rxq);/\t\t;/
 Rx interrupt|reading the eventfd|e2e-interrupt|ethdev/rx_intr.c|/^rnic_rx_intr_disable/,/^}/s/rnic_eventfd_drain(.*);/;/
-Rx interrupt|a queue without mbufs|e2e-interrupt|ethdev/rx_intr.c|s/needs_burst = rxq->rq.producer == rxq->consumer;/needs_burst = false;/
+Rx interrupt|a queue without mbufs|e2e-interrupt|ethdev/rx_intr.c|s/needs_burst = rxq->rq.producer == rxq->consumer ||/needs_burst =/
 Rx interrupt|a vector for each queue|e2e-interrupt|ethdev/rx_intr.c|s/LOG_EQ_SIZE, 0, RNIC_VECTOR_RX + i,/LOG_EQ_SIZE, 0, RNIC_VECTOR_RX,/
 Rx interrupt|a lost device|unit-port|ethdev/link.c|s/rnic_rx_intr_wake(dev);/;/
 FW version|the version|e2e-control|ethdev/info.c|s/rnic_ethdev_get(eth_dev)->fw_version);/"?");/

@@ -22,6 +22,9 @@ OURS = ["tx-none", "tx-none-nofree", "tx-full", "tx-csum", "tx-tso", "rx-none", 
 PEER = ["tx-none", "tx-none-nofree", "tx-none-nompw", "tx-full", "tx-inline", "rx-vec", "rx-scalar",
         "rx-scalar-plain", "empty-vec", "empty-scalar"]
 
+# Where the device tells of frames together. The rows of OURS have an entry for each, as net_mlx5's have.
+COMPRESSED = ["rx-none", "rx-full", "device", "device-udp", "device-rss", "empty"]
+
 # Of a driver whose other end is a driver, too: what both do with a frame is all that is done with it.
 MEMIF = ["tx-none", "rx-none"]
 WAYS = {"net_rnic": ("tx-none", "device", "rx-none"), "net_memif": MEMIF}
@@ -239,8 +242,9 @@ def main():
     cpu = max(os.sched_getaffinity(0))
     sides = []
     if args.ours:
-        sides.append(Side("net_rnic", args.ours, OURS,
-                          ("net_rnic0,wire=pair:bench", "net_rnic1,wire=pair:bench")))
+        for title, names, how in (("net_rnic", OURS, 0), ("net_rnic, compressed completions", COMPRESSED, 1)):
+            sides.append(Side(title, args.ours, names,
+                              [f"net_rnic{i},wire=pair:bench,cqe_comp={how}" for i in (0, 1)]))
         # In one process, and with plain memory: so each end copies.
         socket = f"socket=rdmapmd-bench-{os.getpid()}"
         sides.append(Side("net_memif", args.ours, MEMIF,
@@ -278,6 +282,8 @@ def main():
         "device: a round of the software RNIC, from the WQE to the receiver's completion; of frames that are"
         " no IP packets, UDP over IPv4 without a checksum, such of random flows with RSS, and UDP with"
         " all offloads and RSS",
+        "compressed completions: frames that are alike but for length and hash are told of together; the other"
+        " rows of net_rnic, and net_mlx5, have an entry for each frame",
         "net_memif: both ends in one process, each of which copies the frame; our device copies it once",
         "net_mlx5 also fills packet type, RSS hash and checksum flags (rx-vec always, rx-scalar-plain"
         " the type alone); net_rnic fills them in rx-full",

@@ -39,6 +39,22 @@ test_defaults(void **state)
 }
 
 static void
+test_compressed_completions(void **state)
+{
+	struct rnic_devargs args;
+
+	(void)state;
+	assert_int_equal(rnic_devargs_parse("d", "", &args), 0);
+	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_AUTO);
+	assert_int_equal(rnic_devargs_parse("d", "cqe_comp=0,pci=41:00.1", &args), 0);
+	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_OFF);
+	assert_int_equal(rnic_devargs_parse("d", "socket=/s,cqe_comp=1", &args), 0);
+	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_ON);
+	assert_int_equal(rnic_devargs_parse("d", "cqe_comp=auto", &args), 0);
+	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_AUTO);
+}
+
+static void
 test_every_key(void **state)
 {
 	struct rnic_devargs args;
@@ -92,13 +108,6 @@ test_every_key(void **state)
 	assert_string_equal(args.quirks, "");
 	assert_int_equal(rnic_devargs_parse("d", "quirks=uar-8+init-pages-60000", &args), 0);
 	assert_string_equal(args.quirks, "uar-8+init-pages-60000");
-	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_AUTO);
-	assert_int_equal(rnic_devargs_parse("d", "cqe_comp=0,pci=41:00.1", &args), 0);
-	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_OFF);
-	assert_int_equal(rnic_devargs_parse("d", "socket=/s,cqe_comp=1", &args), 0);
-	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_ON);
-	assert_int_equal(rnic_devargs_parse("d", "cqe_comp=auto", &args), 0);
-	assert_int_equal(args.cqe_comp, RNIC_CQE_COMP_AUTO);
 	assert_int_equal(rnic_devargs_parse("d", "pci=41:00.1,log_max_qp=8", &args), 0);
 	assert_int_equal(args.log_max_qp, 8);
 	assert_int_equal(rnic_devargs_parse("d", "log_max_qp=18,socket=/s", &args), 0);
@@ -410,6 +419,7 @@ test_some_doorbell_registers_are_shared(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_defaults),
 	cmocka_unit_test(test_every_key),
+	cmocka_unit_test(test_compressed_completions),
 	cmocka_unit_test(test_addresses),
 	cmocka_unit_test(test_links_and_gateways),
 	cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
