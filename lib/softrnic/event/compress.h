@@ -10,7 +10,6 @@
 #include "prm/cqe.h"
 
 struct softrnic;
-struct softrnic_cq;
 
 #define SOFTRNIC_CQ_COMPRESS_MAX 64 /* entries that are held back; a power of two */
 
@@ -27,8 +26,5 @@ softrnic_cq_compress_at(struct softrnic_cq_compress *compress, uint32_t index)
 {
 	return &compress->entries[index & (SOFTRNIC_CQ_COMPRESS_MAX - 1)];
 }
-
-/* All that is held back goes to the CQ's ring: runs of frames that are alike as one entry and lists, the others as they are. */
-void softrnic_cq_compress_show(struct softrnic_cq *cq);
 
 #endif

@@ -9,6 +9,7 @@
 #include <rte_branch_prediction.h>
 
 #include "softrnic/base/dump.h"
+#include "softrnic/event/compress.h"
 #include "softrnic/event/latch.h"
 
 #define SOFTRNIC_CQ_BATCH 16  /* entries that the driver gets to see together, at most */

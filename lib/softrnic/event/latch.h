@@ -8,7 +8,8 @@
 
 #include "prm/queue.h"
 #include "softrnic/base/ring.h"
-#include "softrnic/event/compress.h"
+
+struct softrnic_cq_compress;
 
 struct softrnic_cq {
 	struct softrnic_object object;
@@ -56,6 +57,9 @@ softrnic_cq_place(struct rnic_cqe *to, const struct rnic_cqe *first)
 	memcpy(to, first, offsetof(struct rnic_cqe, op_own));
 	__atomic_store_n(&to->op_own, first->op_own, __ATOMIC_RELEASE);
 }
+
+/* compress.c: all that is held back there goes to the CQ's ring; runs of frames that are alike as lists, the others as they are. */
+void softrnic_cq_compress_show(struct softrnic_cq *cq);
 
 /* Let the driver see what the CQ holds back: the last store to its entries. */
 static inline void

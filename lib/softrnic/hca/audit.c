@@ -3,6 +3,7 @@
 /* Of test builds: does any object hold a host address when none may? */
 #include "softrnic/engine/qp_watch.h"
 #include "softrnic/engine/sq.h"
+#include "softrnic/event/compress.h"
 #include "softrnic/event/eq.h"
 #include "softrnic/event/latch.h"
 #include "softrnic/hca/audit.h"
