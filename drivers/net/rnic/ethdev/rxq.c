@@ -49,7 +49,19 @@ rxq_drop_mbufs(struct rnic_rxq *rxq, uint16_t producer)
 	}
 }
 
-/* Of what was in the ring nothing was delivered: it starts empty. */
+/* Of a queue whose WQEs the device has let go of: it starts empty. */
+static int
+rxq_drop(struct rnic_rxq *rxq, uint16_t producer)
+{
+	if (rxq->cq.lost)
+		return -EPROTO;
+	rnic_cq_drop(&rxq->cq);
+	rxq_drop_mbufs(rxq, producer);
+	rxq->consumer = 0;
+	return 0;
+}
+
+/* Of what was in the ring nothing was delivered. */
 static int
 rxq_repair(void *queue)
 {
@@ -57,15 +69,11 @@ rxq_repair(void *queue)
 	const uint16_t producer = rxq->rq.producer;
 	int rc = rnic_rq_recover(rxq->dev, &rxq->rq);
 
-	if (rc == 0 && rxq->cq.lost)
-		rc = -EPROTO;
-	if (rc != 0)
-		return rc;
-	rnic_cq_drop(&rxq->cq);
-	rxq_drop_mbufs(rxq, producer);
-	rxq->consumer = 0;
-	rnic_counter_add(&rxq->stats.restarts, 1);
-	return 0;
+	if (rc == 0)
+		rc = rxq_drop(rxq, producer);
+	if (rc == 0)
+		rnic_counter_add(&rxq->stats.restarts, 1);
+	return rc;
 }
 
 int
@@ -323,15 +331,8 @@ rxq_empty(struct rnic_rxq *rxq)
 	const uint16_t producer = rxq->rq.producer;
 	int rc = rnic_rq_reset(rxq->dev, &rxq->rq);
 
-	if (rc == 0 && rxq->cq.lost)
-		rc = -EPROTO;
-	/* It may still write to them: they stay where they are until the port stops. */
-	if (rc != 0)
-		return rc;
-	rnic_cq_drop(&rxq->cq);
-	rxq_drop_mbufs(rxq, producer);
-	rxq->consumer = 0;
-	return 0;
+	/* Else it may still write to them: they stay where they are until the port stops. */
+	return rc != 0 ? rc : rxq_drop(rxq, producer);
 }
 
 /* Starting it now would leave driver and device at different indices: it must be stopped first, which may succeed now. */

@@ -154,7 +154,7 @@ rnic_cq_drop(struct rnic_cq *cq)
 	/* A ring of entries at most: a device that always writes one more does not keep the caller here. */
 	cq->consumer += rnic_cq_waiting(cq, cq->mask + 1);
 	cq->session = 0;
-	/* Behind a title are slots that were not written: what they have from before shall not be taken for an entry. */
+	/* The device leaves slots behind a title unwritten: a later poll must not take their old contents for entries. */
 	if (cq->compressed)
 		cq_entries_init(cq->ring, cq->mask + 1);
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
