@@ -210,9 +210,11 @@ open_cable(struct cable *cable, const struct variant *variant, bool compressed)
 		open_queues(cable, variant, &rx_cq);
 }
 
+/* *state: the test's variant. */
 static int
-setup_variant(void **state, const struct variant *variant)
+setup(void **state)
 {
+	const struct variant *variant = *state;
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
@@ -225,71 +227,6 @@ setup_variant(void **state, const struct variant *variant)
 	frames_together = 0;
 	*state = f;
 	return 0;
-}
-
-static int
-setup(void **state)
-{
-	return setup_variant(state, &(struct variant){ .queues = 1, .rx_cq_log = RQ_LOG + 1 });
-}
-
-static int
-setup_spread(void **state)
-{
-	return setup_variant(state, &(struct variant){ .queues = QUEUES, .rx_cq_log = RQ_LOG + 1 });
-}
-
-static int
-setup_foreign(void **state)
-{
-	return setup_variant(
-		state, &(struct variant){ .queues = 1, .rx_cq_log = RQ_LOG + 1, .foreign = true });
-}
-
-/* Of a CQ that takes fewer entries than its queue has WQEs. */
-static int
-setup_small(void **state)
-{
-	return setup_variant(state, &(struct variant){ .queues = 1, .rx_cq_log = 5 });
-}
-
-static int
-setup_compressed(void **state)
-{
-	return setup_variant(state, &(struct variant){ .queues = QUEUES,
-						       .rx_cq_log = RQ_LOG + 1,
-						       .compressed = true,
-						       .format = RNIC_MINI_CQE_HASH });
-}
-
-static int
-setup_compressed_mixed(void **state)
-{
-	return setup_variant(state, &(struct variant){ .queues = QUEUES,
-						       .rx_cq_log = RQ_LOG + 1,
-						       .mixed = true,
-						       .compressed = true,
-						       .format = RNIC_MINI_CQE_HASH });
-}
-
-static int
-setup_compressed_sums(void **state)
-{
-	return setup_variant(state, &(struct variant){ .queues = QUEUES,
-						       .rx_cq_log = RQ_LOG + 1,
-						       .foreign = true,
-						       .compressed = true,
-						       .big = true,
-						       .format = RNIC_MINI_CQE_CHECKSUM });
-}
-
-static int
-setup_compressed_small(void **state)
-{
-	return setup_variant(state, &(struct variant){ .queues = 1,
-						       .rx_cq_log = 4,
-						       .compressed = true,
-						       .format = RNIC_MINI_CQE_HASH });
 }
 
 static int
@@ -693,23 +630,33 @@ test_frames_that_overrun_the_queue(void **state)
 int
 main(void)
 {
+#define TEST(name, test, ...)                                  \
+	{                                                      \
+		name, test, setup, teardown, &(struct variant) \
+		{                                              \
+			__VA_ARGS__                            \
+		}                                              \
+	}
+#define ROOM .rx_cq_log = RQ_LOG + 1
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_frames_of_all_kinds, setup, teardown),
-		{ "frames_that_are_spread", test_frames_of_all_kinds, setup_spread, teardown,
-		  NULL },
-		{ "frames_of_other_processes", test_frames_of_all_kinds, setup_foreign, teardown,
-		  NULL },
-		{ "frames_with_compressed_completions", test_frames_of_all_kinds, setup_compressed,
-		  teardown, NULL },
-		{ "frames_of_which_some_have_compressed_completions", test_frames_of_all_kinds,
-		  setup_compressed_mixed, teardown, NULL },
-		{ "frames_with_compressed_sums", test_frames_of_all_kinds, setup_compressed_sums,
-		  teardown, NULL },
-		cmocka_unit_test_setup_teardown(test_frames_that_go_nowhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_frames_that_overrun_the_queue, setup_small,
-						teardown),
-		{ "compressed_frames_that_overrun_the_queue", test_frames_that_overrun_the_queue,
-		  setup_compressed_small, teardown, NULL },
+		TEST("test_frames_of_all_kinds", test_frames_of_all_kinds, .queues = 1, ROOM),
+		TEST("frames_that_are_spread", test_frames_of_all_kinds, .queues = QUEUES, ROOM),
+		TEST("frames_of_other_processes", test_frames_of_all_kinds, .queues = 1, ROOM,
+		     .foreign = true),
+		TEST("frames_with_compressed_completions", test_frames_of_all_kinds,
+		     .queues = QUEUES, ROOM, .compressed = true, .format = RNIC_MINI_CQE_HASH),
+		TEST("frames_of_which_some_have_compressed_completions", test_frames_of_all_kinds,
+		     .queues = QUEUES, ROOM, .mixed = true, .compressed = true,
+		     .format = RNIC_MINI_CQE_HASH),
+		TEST("frames_with_compressed_sums", test_frames_of_all_kinds, .queues = QUEUES,
+		     ROOM, .foreign = true, .compressed = true, .big = true,
+		     .format = RNIC_MINI_CQE_CHECKSUM),
+		TEST("test_frames_that_go_nowhere", test_frames_that_go_nowhere, .queues = 1, ROOM),
+		/* Of a CQ that takes fewer entries than its queue has WQEs. */
+		TEST("test_frames_that_overrun_the_queue", test_frames_that_overrun_the_queue,
+		     .queues = 1, .rx_cq_log = 5),
+		TEST("compressed_frames_that_overrun_the_queue", test_frames_that_overrun_the_queue,
+		     .queues = 1, .rx_cq_log = 4, .compressed = true, .format = RNIC_MINI_CQE_HASH),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
