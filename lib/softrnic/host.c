@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The device thread of a process.
+ * The device threads of a process: one for each CPU that somebody asked for.
  *
- * It polls while there is work. Idle, it first spins briefly (the next doorbell of a busy driver is near), then yields, then sleeps
+ * A thread polls while there is work. Idle, it first spins briefly (the next doorbell of a busy driver is near), then yields, then sleeps
  * on an eventfd. Doorbells in mapped memory wake no thread, so the timeout limits the delay of doorbells and of queue pairs'
  * deadlines. Calls through softrnic.h, commands among them, wake it at once.
  */
@@ -32,22 +32,27 @@
 #define SOFTRNIC_HOST_SLEEP_MIN_NS 50000
 #define SOFTRNIC_HOST_SLEEP_MAX_NS 500000 /* doubled from sleep to sleep up to this */
 
-static struct softrnic_host {
-	pthread_mutex_t lock; /* of users and what comes and goes with the first and last of them */
-	unsigned int users;
+struct host_thread {
 	int core;
-	pid_t pid;				      /* a child of fork() has no thread */
-	struct softrnic_poller *poller, *left_behind; /* the latter: of the parent */
+	struct softrnic_poller *poller;
 	pthread_t thread;
 	int wake_fd;
 	atomic_bool sleeping; /* or about to: write wake_fd */
 	atomic_bool stop;
-} host = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = -1 };
+};
+
+static struct {
+	pthread_mutex_t lock; /* of users and what comes and goes with the first and last of them */
+	unsigned int users, count;
+	pid_t pid;					   /* a child of fork() has no threads */
+	struct host_thread *threads[SOFTRNIC_POLLERS];	   /* in the order in which they started */
+	struct host_thread *left_behind[SOFTRNIC_POLLERS]; /* of the parent */
+} host = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void
 host_wake(void *arg)
 {
-	struct softrnic_host *h = arg;
+	struct host_thread *h = arg;
 
 	/* Pairs with the exchange in host_sleep(): one of the two sides sees the other. */
 	if (atomic_load(&h->sleeping) && atomic_exchange(&h->sleeping, false))
@@ -56,7 +61,7 @@ host_wake(void *arg)
 
 /* Sleep until woken or the time is over, unless there is work after all. Returns the work found. */
 static unsigned int
-host_sleep(struct softrnic_host *h, long ns)
+host_sleep(struct host_thread *h, long ns)
 {
 	struct pollfd fd = { .fd = h->wake_fd, .events = POLLIN };
 	struct timespec timeout = { .tv_nsec = ns };
@@ -74,7 +79,7 @@ host_sleep(struct softrnic_host *h, long ns)
 static void *
 host_main(void *arg)
 {
-	struct softrnic_host *h = arg;
+	struct host_thread *h = arg;
 	uint64_t last_work = softrnic_now_ns();
 	long sleep_ns = SOFTRNIC_HOST_SLEEP_MIN_NS;
 	unsigned int idle = 0, done;
@@ -118,7 +123,7 @@ host_control_main(void *arg)
 
 /* A thread of EAL's own kind: it runs on the CPUs that no lcore has, if there are any. */
 static int
-host_thread_create_control(struct softrnic_host *h)
+host_thread_create_control(struct host_thread *h)
 {
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
 	rte_thread_t thread;
@@ -133,7 +138,7 @@ host_thread_create_control(struct softrnic_host *h)
 
 /* On the core that was asked for, or in a process without EAL. */
 static int
-host_thread_create(struct softrnic_host *h)
+host_thread_create(struct host_thread *h)
 {
 	pthread_attr_t attr;
 	cpu_set_t cpus;
@@ -160,7 +165,7 @@ host_thread_create(struct softrnic_host *h)
  * wait for its device a time slice each time, so the kernel may choose among the CPUs of all lcores.
  */
 static void
-host_thread_spread(struct softrnic_host *h)
+host_thread_spread(struct host_thread *h)
 {
 	cpu_set_t mine, main_lcore = rte_lcore_cpuset(rte_get_main_lcore()), all, common;
 	unsigned int lcore;
@@ -182,7 +187,7 @@ host_thread_spread(struct softrnic_host *h)
 
 /* Signals are the application's: the thread takes none. */
 static int
-host_thread_start(struct softrnic_host *h)
+host_thread_start(struct host_thread *h)
 {
 	bool eal = rte_lcore_count() > 0;
 	sigset_t all, old;
@@ -198,52 +203,101 @@ host_thread_start(struct softrnic_host *h)
 }
 
 static int
-host_start(struct softrnic_host *h, int core)
+host_poller_create(struct host_thread *h)
 {
+	return host.count == 0 ? softrnic_poller_create(&h->poller)
+			       : softrnic_poller_create_beside(host.threads[0]->poller, &h->poller);
+}
+
+static int
+host_start(int core)
+{
+	struct host_thread *h = calloc(1, sizeof(*h));
 	int rc;
 
+	if (h == NULL)
+		return -ENOMEM;
+	h->core = core;
 	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (h->wake_fd < 0)
-		return -errno;
-	rc = softrnic_poller_create(&h->poller);
+	rc = h->wake_fd < 0 ? -errno : host_poller_create(h);
 	if (rc != 0)
 		goto close_fd;
-	h->core = core;
-	h->pid = getpid();
-	atomic_store(&h->stop, false);
-	atomic_store(&h->sleeping, false);
 	softrnic_poller_set_wake(h->poller, host_wake, h);
 	rc = host_thread_start(h);
-	if (rc == 0)
+	if (rc == 0) {
+		host.pid = getpid();
+		host.threads[host.count++] = h;
 		return 0;
+	}
 	softrnic_poller_destroy(h->poller);
-	h->poller = NULL;
 close_fd:
-	close(h->wake_fd);
-	h->wake_fd = -1;
+	if (h->wake_fd >= 0)
+		close(h->wake_fd);
+	free(h);
 	return rc;
 }
 
+/* All of them, before any poller goes: who sends wakes others. */
 static void
-host_join(struct softrnic_host *h)
+host_join(void)
 {
-	atomic_store(&h->stop, true);
-	eventfd_write(h->wake_fd, 1);
-	pthread_join(h->thread, NULL);
+	for (unsigned int i = 0; i < host.count; i++) {
+		atomic_store(&host.threads[i]->stop, true);
+		eventfd_write(host.threads[i]->wake_fd, 1);
+	}
+	for (unsigned int i = 0; i < host.count; i++)
+		pthread_join(host.threads[i]->thread, NULL);
+}
+
+static void
+host_stop(void)
+{
+	bool busy = false;
+
+	host_join();
+	for (unsigned int i = 0; i < host.count; i++)
+		softrnic_poller_set_wake(host.threads[i]->poller, NULL, NULL);
+	while (host.count > 0) {
+		struct host_thread *h = host.threads[--host.count];
+
+		busy = softrnic_poller_destroy(h->poller) != 0 || busy;
+		close(h->wake_fd);
+		host.threads[host.count] = NULL;
+		free(h);
+	}
+	if (busy)
+		rte_log(RTE_LOG_ERR, softrnic_logtype,
+			"softrnic: the device threads ended before their last device: destroy "
+			"devices first\n");
 }
 
 /*
- * In a child of fork(): the parent's thread, and what it may have held, stay behind. The poller is neither used nor
- * freed, as its lock may be taken for ever and devices point at it.
+ * In a child of fork(): the parent's threads, and what they may have held, stay behind. Pollers are neither used nor
+ * freed, as their locks may be taken for ever and devices point at them.
  */
 static void
-host_forget(struct softrnic_host *h)
+host_forget(void)
 {
-	h->left_behind = h->poller;
-	close(h->wake_fd);
-	h->wake_fd = -1;
-	h->poller = NULL;
-	h->users = 0;
+	for (unsigned int i = 0; i < host.count; i++) {
+		close(host.threads[i]->wake_fd);
+		host.left_behind[i] = host.threads[i];
+		host.threads[i] = NULL;
+	}
+	host.count = 0;
+	host.users = 0;
+}
+
+/* NULL: none runs there. */
+static struct host_thread *
+host_find(int core)
+{
+	if (core < 0)
+		return host.threads[0];
+	for (unsigned int i = 0; i < host.count; i++) {
+		if (host.threads[i]->core == core)
+			return host.threads[i];
+	}
+	return NULL;
 }
 
 int
@@ -255,20 +309,15 @@ softrnic_host_get(int core, struct softrnic_poller **poller)
 		return -EINVAL;
 	pthread_mutex_lock(&host.lock);
 	if (host.users > 0 && host.pid != getpid())
-		host_forget(&host);
-	if (host.users == 0)
-		rc = host_start(&host, core);
-	else if (core >= 0 && core != host.core)
-		rc = -EEXIST;
+		host_forget();
+	if (host_find(core) == NULL)
+		rc = host.count < SOFTRNIC_POLLERS ? host_start(core) : -ENOSPC;
 	if (rc == 0) {
 		host.users++;
-		*poller = host.poller;
+		*poller = host_find(core)->poller;
 	} else {
 		rte_log(RTE_LOG_ERR, softrnic_logtype,
-			"softrnic: device thread on core %d (-1: any): %s\n", core,
-			rc == -EEXIST
-				? "it already runs on another core: give all ports the same one"
-				: strerror(-rc));
+			"softrnic: device thread on core %d (-1: any): %s\n", core, strerror(-rc));
 	}
 	pthread_mutex_unlock(&host.lock);
 	return rc;
@@ -278,28 +327,23 @@ void
 softrnic_host_put(void)
 {
 	pthread_mutex_lock(&host.lock);
-	if (host.users > 0 && host.pid != getpid()) {
-		host_forget(&host);
-	} else if (host.users > 0 && --host.users == 0) {
-		host_join(&host);
-		softrnic_poller_set_wake(host.poller, NULL, NULL);
-		if (softrnic_poller_destroy(host.poller) != 0)
-			rte_log(RTE_LOG_ERR, softrnic_logtype,
-				"softrnic: the device thread ended before its last device: "
-				"destroy devices first\n");
-		close(host.wake_fd);
-		host.wake_fd = -1;
-		host.poller = NULL;
-	}
+	if (host.users > 0 && host.pid != getpid())
+		host_forget();
+	else if (host.users > 0 && --host.users == 0)
+		host_stop();
 	pthread_mutex_unlock(&host.lock);
 }
 
-/* exit() and dlclose() without softrnic_host_put(): the thread must not outlive code and data. */
+/* exit() and dlclose() without softrnic_host_put(): the threads must not outlive code and data. */
 __attribute__((destructor)) static void
 host_exit(void)
 {
-	if (host.users == 0 || host.pid != getpid() || pthread_equal(pthread_self(), host.thread))
+	if (host.users == 0 || host.pid != getpid())
 		return;
-	host_join(&host);
+	for (unsigned int i = 0; i < host.count; i++) {
+		if (pthread_equal(pthread_self(), host.threads[i]->thread))
+			return;
+	}
+	host_join();
 	host.users = 0;
 }

@@ -12,6 +12,7 @@
 #include "softrnic/hca/cmdq.h"
 #include "softrnic/hca/hca.h"
 #include "softrnic/wire/ops.h"
+#include "softrnic/wire/trunk.h"
 #include "softrnic/wire/wire.h"
 
 static bool
@@ -141,15 +142,20 @@ poll_device(struct softrnic *dev)
 unsigned int
 softrnic_poll(struct softrnic_poller *poller)
 {
+	const bool trunks = atomic_load_explicit(&poller->has_trunks, memory_order_relaxed);
 	struct softrnic *dev;
 	unsigned int done = 0;
 
 	softrnic_poller_enter(poller);
+	if (unlikely(trunks))
+		done = softrnic_trunks_receive(poller);
 	TAILQ_FOREACH(dev, &poller->devices, link) {
 		softrnic_round_begin(&poller->budget, dev);
 		done += poll_device(dev);
 	}
 	softrnic_round_begin(&poller->budget, NULL);
+	if (unlikely(trunks))
+		softrnic_trunks_show(poller);
 	/*
 	 * A frame may have reached a device that was polled before its sender, so events come last. Entries show in any case: none
 	 * is held back from one round to the next.

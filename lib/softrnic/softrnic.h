@@ -30,6 +30,8 @@ struct softrnic_poller;
 
 #define SOFTRNIC_NAME_BYTES   64
 #define SOFTRNIC_MSIX_VECTORS 64
+/** Pollers beside each other. */
+#define SOFTRNIC_POLLERS 64
 /** UAR pages that can be allocated; they follow the initialization segment. */
 #define SOFTRNIC_UAR_PAGES 256
 
@@ -141,10 +143,32 @@ bool softrnic_rules_valid(const char *text);
 int softrnic_poller_create(struct softrnic_poller **poller);
 
 /**
- * Destroy a poller that has no devices.
+ * Create a poller beside another one, to be polled by another thread. Wires "pair" and "switch" join devices of both: between
+ * pollers frames are copied into a ring by the sender's thread, and from there into receive buffers by the receiver's; those of
+ * queue pairs go as bytes. Names of devices are unique among all pollers that stand beside each other.
+ *
+ * @param other  A poller that is alive.
+ * @param poller Out: the poller.
+ * @return 0; -ENOMEM; -ENOSPC: there are SOFTRNIC_POLLERS of them.
+ */
+int softrnic_poller_create_beside(struct softrnic_poller *other, struct softrnic_poller **poller);
+
+/**
+ * Have a function called whenever there may be work for the poller: after each call through this header, and when another poller
+ * beside it has sent something. Set it before the poller's first device is created, and clear it after the last one of all
+ * pollers beside it is destroyed.
  *
  * @param poller A poller that is alive.
- * @return 0; -EBUSY while it has devices.
+ * @param wake   Called by any thread, often, with or without locks; wakes the polling thread if that sleeps. NULL: nothing.
+ * @param arg    For wake.
+ */
+void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg);
+
+/**
+ * Destroy a poller. It, and those beside it, have no devices.
+ *
+ * @param poller A poller that is alive.
+ * @return 0; -EBUSY while it, or one beside it, has devices.
  */
 int softrnic_poller_destroy(struct softrnic_poller *poller);
 
@@ -157,16 +181,17 @@ int softrnic_poller_destroy(struct softrnic_poller *poller);
 unsigned int softrnic_poll(struct softrnic_poller *poller);
 
 /**
- * Use the poller of this process. One device thread, named "softrnic", polls it; it starts with the first user and ends with the
- * last. The thread polls while there is work; when idle it yields, then sleeps.
+ * Use a poller of this process. A device thread, named "softrnic", polls it. For each CPU that is asked for there is one, and the
+ * pollers stand beside each other; each starts with its first user, and all end with the last user of any. A thread polls while
+ * there is work; when idle it yields, then sleeps.
  *
- * @param core   CPU to pin the thread to, or -1. The first caller chooses; a different later choice is -EEXIST.
+ * @param core   CPU to pin the thread to; -1: the thread that started first, or one that is not pinned.
  * @param poller Out: the poller; softrnic_host_put() releases it.
- * @return 0; -EEXIST a different core; -errno of creating the thread.
+ * @return 0; -EINVAL no such CPU; -ENOSPC too many threads; -errno of creating the thread.
  */
 int softrnic_host_get(int core, struct softrnic_poller **poller);
 /**
- * Release the poller of the process. Its thread ends with the last user.
+ * Release a poller of the process: one call for each of softrnic_host_get(). The threads end with the last user.
  */
 void softrnic_host_put(void);
 

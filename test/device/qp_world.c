@@ -89,8 +89,10 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 		.like = conf->like,
 	};
 
-	assert_int_equal(conf->islands ? dp_open_islands(&end->dp, qw->poller, &device, true)
-				       : dp_open_quick(&end->dp, qw->poller, &device),
+	struct softrnic_poller *poller = index == 0 ? qw->poller : qw->second;
+
+	assert_int_equal(conf->islands ? dp_open_islands(&end->dp, poller, &device, true)
+				       : dp_open_quick(&end->dp, poller, &device),
 			 0);
 	end->dp.ts_format = conf->ts_format;
 	memcpy(end->mac, device.mac, sizeof(end->mac));
@@ -109,6 +111,9 @@ qw_open(struct qw *qw, const struct qw_conf *conf)
 {
 	memset(qw, 0, sizeof(*qw));
 	assert_int_equal(softrnic_poller_create(&qw->poller), 0);
+	qw->second = qw->poller;
+	if (conf->beside)
+		assert_int_equal(softrnic_poller_create_beside(qw->poller, &qw->second), 0);
 	end_open(qw, 0, conf);
 	qw->ends[0] = qw->ends[1] = &qw->memory[0];
 	if (conf->pair) {
@@ -131,7 +136,18 @@ qw_close(struct qw *qw)
 	assert_true(atomic_load(&softrnic_audit_accesses) > 0);
 	assert_int_equal(atomic_load(&softrnic_audit_violations), 0);
 #endif
+	if (qw->second != qw->poller)
+		assert_int_equal(softrnic_poller_destroy(qw->second), 0);
 	assert_int_equal(softrnic_poller_destroy(qw->poller), 0);
+}
+
+/* A round. */
+static unsigned int
+qw_poll_once(struct qw *qw)
+{
+	unsigned int done = softrnic_poll(qw->poller);
+
+	return qw->second == qw->poller ? done : done + softrnic_poll(qw->second);
 }
 
 void
@@ -141,7 +157,7 @@ qw_run(struct qw *qw)
 
 	/* Who waits for a receive WQE tries again for ever, and may do so before as many polls have found nothing. */
 	for (unsigned int polls = 0; polls < RUN_POLLS && idle < 100; polls++)
-		idle = softrnic_poll(qw->poller) == 0 ? idle + 1 : 0;
+		idle = qw_poll_once(qw) == 0 ? idle + 1 : 0;
 }
 
 static uint64_t
@@ -161,7 +177,7 @@ qw_run_until(struct qw *qw, bool (*done)(void *arg), void *arg)
 	while (!done(arg)) {
 		if (now_us() > end)
 			return false;
-		softrnic_poll(qw->poller);
+		qw_poll_once(qw);
 	}
 	return true;
 }
@@ -172,14 +188,14 @@ qw_run_us(struct qw *qw, uint64_t us)
 	const uint64_t end = now_us() + us;
 
 	while (now_us() < end)
-		softrnic_poll(qw->poller);
+		qw_poll_once(qw);
 }
 
 void
 qw_poll(struct qw *qw, unsigned int polls)
 {
 	while (polls-- > 0)
-		softrnic_poll(qw->poller);
+		qw_poll_once(qw);
 }
 
 void

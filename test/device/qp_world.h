@@ -25,6 +25,7 @@ struct qw_conf {
 	bool pair;			     /* else loop: both ends are the one device */
 	const char *wires[2];		     /* of the ends, if they are other ones */
 	bool through_switch;		     /* the pair's ends are two of a switch */
+	bool beside;			     /* each end has a poller of its own */
 	bool outside;			     /* that device's wire leaves the process, to nowhere */
 	const char *rx_pcap[2], *tx_pcap[2]; /* of ends whose wire is pcap */
 	uint32_t vlan;	  /* of the addresses; qw_set_vlan() changes it; 0: none */
@@ -48,8 +49,8 @@ struct qw_end {
 };
 
 struct qw {
-	struct softrnic_poller *poller;
-	struct qw_end *ends[2]; /* the same one twice on a loop */
+	struct softrnic_poller *poller, *second; /* of the second end; the same, unless `beside` */
+	struct qw_end *ends[2];			 /* the same one twice on a loop */
 	struct qw_end memory[2];
 };
 

@@ -246,6 +246,16 @@ def test_a_device_thread_without_a_cpu_of_its_own_may_use_any_lcores():
         os.sched_setaffinity(0, all_cpus)
 
 
+def test_ports_whose_devices_have_a_thread_each():
+    cpus = sorted(os.sched_getaffinity(0))
+    with Testpmd([f"{vdev},poll={cpus[-i]}" for i, vdev in enumerate(pair())]) as testpmd:
+        testpmd.prompt()
+        assert sorted(map(list, device_threads(testpmd.process.pid))) == [[cpu] for cpu in sorted({cpus[0], cpus[-1]})]
+        check_exact(forward(testpmd, least=3 * ROUNDS))
+        testpmd.quit()
+        assert not testpmd.complaints()
+
+
 def test_dumps_of_commands_are_laid_out_as_mlx5_core_does():
     """Both halves' dumps of one bring-up, up to the first event queue: then threads may print at once."""
     recorded = re.sub(r"(?m)^\[ *\+\d+\.\d+\] (mlx5_core \S+ \S+:dump_command:\d+:\(pid \d+\): )?",

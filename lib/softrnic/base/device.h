@@ -40,6 +40,7 @@ struct softrnic {
 	struct softrnic_poller *poller;
 	struct softrnic_budget *budget; /* the poller's: see work.h */
 	TAILQ_ENTRY(softrnic) link;	/* of the poller */
+	TAILQ_ENTRY(softrnic) group_link;
 
 	/* hot: read by every poll */
 	atomic_ullong cmd_doorbell; /* slots rung, set by bar writes, and SOFTRNIC_BELL_QUIRKS */
@@ -143,6 +144,7 @@ struct softrnic {
 	/* The device at the other end of the wire, where that is one of ours: itself for a loop; NULL: none */
 	struct softrnic *peer;
 	bool wire_full; /* it takes no frame now: one that is sent is an error of the port */
+	bool wire_busy; /* it has room for what is under way, and no more: queues wait */
 	/* dev->now when queue pairs began to wait for it, see engine/qp_poll.c; 0: they do not */
 	uint64_t wire_waits_from;
 	struct softrnic_faults *faults; /* wire/held.h */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The poller: a list of devices under one lock.
+ * The poller: a list of devices under one lock. And groups of pollers, each polled by a thread of its own.
  *
  * A polling thread takes the lock once per round, thousands of times while a sleeping waiter wakes up; with a plain mutex it would
  * win every race. So a call through softrnic.h announces itself in `waiting` first, and the polling thread stays away from the lock
@@ -20,11 +20,27 @@
 /* Give way for that many yields, then poll once: a flood of calls must not stop the devices. */
 #define SOFTRNIC_GIVE_WAY_MAX 1000
 
+/*
+ * Pollers beside each other: the names of devices and of wires are unique among all of them. The lock is taken inside a poller's,
+ * and nothing is taken inside it.
+ */
+struct softrnic_group {
+	pthread_mutex_t lock;
+	struct softrnic_poller *pollers[SOFTRNIC_POLLERS]; /* by their index; NULL: free */
+	TAILQ_HEAD(, softrnic) devices;
+	LIST_HEAD(, softrnic_segment)
+	segments; /* of wires that reach from one poller to another: wire/trunk.h */
+};
+
 struct softrnic_poller {
 	pthread_mutex_t lock;
 	atomic_uint waiting; /* calls that want the lock */
 	TAILQ_HEAD(, softrnic) devices;
+	LIST_HEAD(, softrnic_segment) segments; /* those of the group's that are this poller's */
+	atomic_bool has_trunks;			/* they have, or had: set by others, too */
 	struct softrnic_budget budget;
+	struct softrnic_group *group;
+	unsigned int index; /* in it */
 	/* set before the first device joins, cleared after the last has left */
 	void (*wake)(void *arg);
 	void *wake_arg;
@@ -61,8 +77,8 @@ struct softrnic *softrnic_poller_next(struct softrnic *dev);
  * before is decided again, by all devices of the poller.
  */
 void softrnic_roce_changed(struct softrnic *dev);
-/* Called whenever the lock is released: wakes a sleeping host. */
-void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg);
+/* From another poller's thread, too: there is work for this one's. */
+void softrnic_poller_wake(struct softrnic_poller *poller);
 
 /* The budget of the round under way (work.h), for dev->budget. */
 struct softrnic_budget *softrnic_poller_budget(struct softrnic_poller *poller);

@@ -69,11 +69,7 @@ burst_send_alone(struct softrnic *dev, const struct softrnic_burst_frame *from)
 {
 	struct softrnic_frame frame;
 
-	frame.length = from->length;
-	frame.count = 1;
-	frame.l4_summed = false;
-	frame.pieces[0].iov_base = (void *)(uintptr_t)from->bytes;
-	frame.pieces[0].iov_len = from->length;
+	softrnic_burst_alone(from, &frame);
 	softrnic_eth_transmit(dev, &frame);
 }
 

@@ -158,7 +158,10 @@ softrnic_doorbells_poll(struct softrnic *dev)
 		if (softrnic_round_is_over(dev))
 			return 1;
 	}
-	return TAILQ_EMPTY(&dev->active_sqs) ? 0 : doorbell_poll_sqs(dev);
+	if (TAILQ_EMPTY(&dev->active_sqs))
+		return 0;
+	/* Who makes room is another thread. */
+	return unlikely(dev->wire_busy) ? 1 : doorbell_poll_sqs(dev);
 }
 
 /* What a store to [offset, offset + 8) of a page means, once its second half is there. */

@@ -211,16 +211,16 @@ qp_prefetch(const struct softrnic_qp *qp)
 
 /*
  * The wire is full: nobody has a turn, so that nothing is lost, and the next round begins with queue pairs, before others fill
- * what has become free.
+ * what has become free. One that is busy will take more as soon as another thread of ours has had its round; any other may not.
  */
 static __attribute__((noinline)) bool
 qps_wait_for_wire(struct softrnic *dev)
 {
-	if (!dev->wire_full)
+	if (!dev->wire_full && !dev->wire_busy)
 		return false;
 	if (dev->wire_waits_from == 0)
 		dev->wire_waits_from = dev->now;
-	if (dev->now - dev->wire_waits_from >= QPS_WIRE_WAIT_NS)
+	if (!dev->wire_busy && dev->now - dev->wire_waits_from >= QPS_WIRE_WAIT_NS)
 		return false;
 	dev->round_cut = true;
 	dev->next_part = SOFTRNIC_PART_QPS;

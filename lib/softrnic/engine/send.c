@@ -5,7 +5,6 @@
 
 #include "softrnic/engine/send.h"
 #include "softrnic/port/port.h"
-#include "softrnic/receive/burst.h"
 #include "softrnic/wire/faults.h"
 #include "softrnic/wire/send.h"
 
@@ -77,10 +76,9 @@ softrnic_eth_transmit_burst(struct softrnic *dev, const struct softrnic_burst_fr
 	const struct softrnic_burst_frame *first, *next;
 	uint64_t bytes = 0, alike;
 
-	if (unlikely(dev->peer == NULL || !dev->peer->port.link_up || !dev->port.link_up ||
-		     dev->wire_full || dev->send_aside))
+	if (unlikely(!dev->port.link_up || dev->wire_full || dev->send_aside))
 		return 0;
-	count = softrnic_eth_receive_burst(softrnic_wire_end(dev), frames, count);
+	count = softrnic_wire_send_burst(dev, frames, count);
 	for (first = frames; first < frames + count; first = next) {
 		next = softrnic_burst_alike(first, frames + count);
 		alike = (uint64_t)(next - first);

@@ -82,6 +82,17 @@ struct softrnic_burst_frame {
 };
 #define SOFTRNIC_BURST 64 /* more than the packets of any WQE */
 
+/* One of them, as it goes without the others. */
+static inline void
+softrnic_burst_alone(const struct softrnic_burst_frame *from, struct softrnic_frame *frame)
+{
+	frame->length = from->length;
+	frame->count = 1;
+	frame->l4_summed = false;
+	frame->pieces[0].iov_base = (void *)(uintptr_t)from->bytes;
+	frame->pieces[0].iov_len = from->length;
+}
+
 /*
  * Behind the last one that counts as the first does: neighbours are mostly of one class and one length, and are counted together.
  * There is one before `end`.

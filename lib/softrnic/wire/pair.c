@@ -1,94 +1,122 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A cable between two devices of one poller: the first to name it makes it, the second one plugs in. Frames are handed
- * over as they are, so that the payload is copied once, from the sender's memory to the receiver's buffer.
+ * A cable between two devices. Of one poller, frames are handed over as they are, so that the payload is copied once, from the
+ * sender's memory to the receiver's buffer; of two, they go through a trunk.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <rte_branch_prediction.h>
 
-#include "softrnic/base/log.h"
-#include "softrnic/base/poller.h"
-#include "softrnic/port/port.h"
+#include "softrnic/receive/burst.h"
+#include "softrnic/receive/receive.h"
 #include "softrnic/wire/pair.h"
+#include "softrnic/wire/trunk.h"
 
-#define PAIR_NAME_BYTES 64
-
-struct pair {
-	char name[PAIR_NAME_BYTES];
-	struct softrnic *ends[2]; /* NULL: free */
-};
-
-static struct pair *
-pair_of(const struct softrnic *dev)
+/* One that does not go with others has its own way. */
+static void
+pair_receive_alone(struct softrnic *dev, const struct softrnic_burst_frame *from)
 {
-	return dev->wire == &softrnic_wire_pair ? dev->wire_data : NULL;
+	struct softrnic_frame frame;
+
+	softrnic_burst_alone(from, &frame);
+	softrnic_eth_receive(dev, &frame);
 }
 
-static struct pair *
-pair_find(struct softrnic *dev, const char *name)
+static void
+pair_receive(struct softrnic_segment *segment, unsigned int trunk,
+	     const struct softrnic_burst_frame *frames, uint32_t count)
 {
-	struct softrnic *other;
-	struct pair *pair;
+	struct softrnic *dev = segment->ends[segment->ends[0] == NULL];
+	uint32_t taken = 0, together;
 
-	for (other = softrnic_poller_first(dev->poller); other != NULL;
-	     other = softrnic_poller_next(other)) {
-		pair = other == dev ? NULL : pair_of(other);
-		if (pair != NULL && strcmp(pair->name, name) == 0)
-			return pair;
+	(void)trunk;
+	if (unlikely(!dev->port.link_up)) {
+		dev->stats.wire_no_peer += count;
+		return;
 	}
-	return NULL;
+	while (taken < count) {
+		together = softrnic_eth_receive_burst(dev, frames + taken, count - taken);
+		taken += together;
+		if (together == 0)
+			pair_receive_alone(dev, &frames[taken++]);
+	}
 }
+
+static void
+pair_forget(struct softrnic_segment *segment, unsigned int trunk)
+{
+	(void)segment;
+	(void)trunk;
+}
+
+static const struct softrnic_segment_ops pair_ops = {
+	.wire = "pair",
+	.bytes = sizeof(struct softrnic_segment),
+	.ends_max = 2,
+	.receive = pair_receive,
+	.forget = pair_forget,
+};
 
 static int
 pair_open(struct softrnic *dev, const char *arg)
 {
-	struct pair *pair;
+	struct softrnic_segment *segment;
+	int rc = softrnic_segment_enter(dev, &pair_ops, arg, &segment);
 
-	if (arg == NULL || arg[0] == '\0' || strlen(arg) >= PAIR_NAME_BYTES) {
-		SOFTRNIC_LOG(ERR, dev, "wire \"pair\" needs a name of at most %d bytes: pair:NAME",
-			     PAIR_NAME_BYTES - 1);
-		return -EINVAL;
-	}
-	pair = pair_find(dev, arg);
-	if (pair != NULL && pair->ends[0] != NULL && pair->ends[1] != NULL) {
-		SOFTRNIC_LOG(ERR, dev, "pair \"%s\" already joins %s and %s", arg,
-			     pair->ends[0]->name, pair->ends[1]->name);
-		return -EEXIST;
-	}
-	if (pair == NULL) {
-		pair = calloc(1, sizeof(*pair));
-		if (pair == NULL)
-			return -ENOMEM;
-		memcpy(pair->name, arg, strlen(arg) + 1);
-	}
-	dev->peer = pair->ends[pair->ends[0] == NULL];
+	if (rc != 0)
+		return rc;
+	dev->peer = segment->ends[segment->ends[0] == dev];
 	if (dev->peer != NULL)
 		dev->peer->peer = dev;
-	pair->ends[pair->ends[0] != NULL] = dev;
-	dev->wire_data = pair;
+	dev->wire_data = segment;
 	return 0;
 }
 
 static void
 pair_close(struct softrnic *dev)
 {
-	struct pair *pair = dev->wire_data;
+	struct softrnic_segment *segment = dev->wire_data;
 
 	if (dev->peer != NULL)
 		dev->peer->peer = NULL;
 	dev->peer = NULL;
-	pair->ends[pair->ends[1] == dev] = NULL;
-	if (pair->ends[0] == NULL && pair->ends[1] == NULL)
-		free(pair);
 	dev->wire_data = NULL;
+	softrnic_segment_leave(dev, segment);
 }
 
 static bool
 pair_is_up(const struct softrnic *dev)
 {
-	return dev->peer != NULL && softrnic_port_enabled(dev->peer);
+	return softrnic_segment_is_up(dev->wire_data, dev);
+}
+
+static void
+pair_changed(struct softrnic *dev)
+{
+	softrnic_segment_changed(dev->wire_data);
+}
+
+void
+softrnic_wire_pair_send(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	struct softrnic_segment *segment = dev->wire_data;
+	const unsigned int trunk = softrnic_trunk_next(segment, 0);
+
+	if (likely(trunk < SOFTRNIC_POLLERS))
+		softrnic_trunk_send(dev, segment, trunk, frame);
+	else
+		dev->stats.wire_no_peer++;
+}
+
+uint32_t
+softrnic_wire_pair_send_burst(struct softrnic *dev, const struct softrnic_burst_frame *frames,
+			      uint32_t count)
+{
+	struct softrnic_segment *segment = dev->wire_data;
+	const unsigned int trunk = softrnic_trunk_next(segment, 0);
+
+	return likely(trunk < SOFTRNIC_POLLERS)
+		       ? softrnic_trunk_send_burst(dev, segment, trunk, frames, count)
+		       : 0;
 }
 
 const struct softrnic_wire_ops softrnic_wire_pair = {
@@ -96,4 +124,5 @@ const struct softrnic_wire_ops softrnic_wire_pair = {
 	.open = pair_open,
 	.close = pair_close,
 	.is_up = pair_is_up,
+	.changed = pair_changed,
 };

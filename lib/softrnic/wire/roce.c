@@ -104,7 +104,7 @@ roce_send_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 		roce_send_placed(dev, frame);
 	else
 		roce_send_made(dev, frame);
-	if (unlikely(dev->wire_full))
+	if (unlikely(dev->wire_full || dev->wire_busy))
 		roce_wire_is_full(dev);
 }
 

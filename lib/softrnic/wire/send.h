@@ -6,14 +6,16 @@
 
 #include <rte_branch_prediction.h>
 
+#include "softrnic/receive/burst.h"
 #include "softrnic/receive/receive.h"
+#include "softrnic/wire/pair.h"
 #include "softrnic/wire/pcap.h"
 #include "softrnic/wire/port.h"
 #include "softrnic/wire/port_frames.h"
 #include "softrnic/wire/switch.h"
 
 /*
- * Where a frame that is sent arrives, if the other end is one of our devices: its clock shows the same moment. NULL: there is
+ * Where a frame that is sent arrives, if the other end is a device of this poller: its clock shows the same moment. NULL: there is
  * none, or no link; the frame is lost, and counted.
  */
 static inline struct softrnic *
@@ -53,10 +55,27 @@ softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
 			softrnic_wire_switch_send(dev, frame);
 			return;
 		}
+		if (dev->wire == &softrnic_wire_pair) {
+			softrnic_wire_pair_send(dev, frame);
+			return;
+		}
 	}
 	peer = softrnic_wire_end(dev);
 	if (peer != NULL)
 		softrnic_eth_hand_over(peer, frame);
+}
+
+/* The first frames of a burst, as many as are plain to whom they are for: how many; the others go by themselves. */
+static inline uint32_t
+softrnic_wire_send_burst(struct softrnic *dev, const struct softrnic_burst_frame *frames,
+			 uint32_t count)
+{
+	if (likely(dev->peer != NULL))
+		return likely(dev->peer->port.link_up)
+			       ? softrnic_eth_receive_burst(softrnic_wire_end(dev), frames, count)
+			       : 0;
+	return dev->wire == &softrnic_wire_pair ? softrnic_wire_pair_send_burst(dev, frames, count)
+						: 0;
 }
 
 #endif

@@ -4,26 +4,25 @@
  * A switch: the first device to name it makes it, others plug in. It learns who is where from the frames that come, as any
  * switch does, and hands them over as a pair does. Packets of queue pairs that stay descriptors teach it nothing: where they
  * go is decided by the tables of addresses, once for all packets of a queue pair.
+ *
+ * Each poller has a switch of its own, and trunks join it to those of the others. What came from a trunk goes to no other one.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/log.h"
-#include "softrnic/base/poller.h"
 #include "softrnic/base/random.h"
 #include "softrnic/base/work.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/receive.h"
 #include "softrnic/receive/roce.h"
-#include "softrnic/wire/link.h"
 #include "softrnic/wire/switch.h"
+#include "softrnic/wire/trunk.h"
 
-#define SWITCH_NAME_BYTES 64
-#define SWITCH_ENDS	  64
-#define SWITCH_MACS	  1024
-#define SWITCH_BUCKETS	  2048u
-#define SWITCH_NOBODY	  SWITCH_ENDS
+#define SWITCH_ENDS    SOFTRNIC_SEGMENT_ENDS
+#define SWITCH_MACS    1024
+#define SWITCH_BUCKETS 2048u
+/* Where a station is, behind the numbers of the ends: */
+#define SWITCH_NOBODY SWITCH_ENDS
+#define SWITCH_TRUNKS (SWITCH_NOBODY + 1) /* and the trunk's number */
 
 struct switch_mac {
 	uint64_t mac;
@@ -33,9 +32,7 @@ struct switch_mac {
 };
 
 struct wire_switch {
-	char name[SWITCH_NAME_BYTES];
-	struct softrnic *ends[SWITCH_ENDS]; /* NULL: free */
-	unsigned int ends_count;
+	struct softrnic_segment segment;
 	uint64_t spread; /* odd and secret: which bucket a MAC is in */
 	LIST_HEAD(, switch_mac) buckets[SWITCH_BUCKETS];
 	TAILQ_HEAD(, switch_mac) ages;
@@ -125,114 +122,67 @@ switch_forget(struct wire_switch *sw, unsigned int end)
 /* ---- The ends ---- */
 
 static struct wire_switch *
-switch_of(const struct softrnic *dev)
+switch_of(struct softrnic_segment *segment)
 {
-	return dev->wire == &softrnic_wire_switch ? dev->wire_data : NULL;
+	return (struct wire_switch *)segment;
 }
 
-static unsigned int
-switch_number(const struct wire_switch *sw, const struct softrnic *dev)
+static void
+switch_forget_trunk(struct softrnic_segment *segment, unsigned int trunk)
 {
-	unsigned int end = 0;
-
-	while (end < SWITCH_ENDS && sw->ends[end] != dev)
-		end++;
-	return end;
+	switch_forget(switch_of(segment), SWITCH_TRUNKS + trunk);
 }
 
-static struct wire_switch *
-switch_find(struct softrnic *dev, const char *name)
-{
-	struct softrnic *other;
-	struct wire_switch *sw;
+static void switch_receive(struct softrnic_segment *segment, unsigned int trunk,
+			   const struct softrnic_burst_frame *frames, uint32_t count);
 
-	for (other = softrnic_poller_first(dev->poller); other != NULL;
-	     other = softrnic_poller_next(other)) {
-		sw = other == dev ? NULL : switch_of(other);
-		if (sw != NULL && strcmp(sw->name, name) == 0)
-			return sw;
-	}
-	return NULL;
-}
-
-static struct wire_switch *
-switch_create(struct softrnic *dev, const char *name)
-{
-	struct wire_switch *sw = calloc(1, sizeof(*sw));
-
-	if (sw == NULL)
-		return NULL;
-	memcpy(sw->name, name, strlen(name) + 1);
-	sw->spread = softrnic_secret(dev) | 1;
-	TAILQ_INIT(&sw->ages);
-	return sw;
-}
+static const struct softrnic_segment_ops switch_ops = {
+	.wire = "switch",
+	.bytes = sizeof(struct wire_switch),
+	.ends_max = SWITCH_ENDS,
+	.receive = switch_receive,
+	.forget = switch_forget_trunk,
+};
 
 static int
 switch_open(struct softrnic *dev, const char *arg)
 {
-	struct wire_switch *sw;
+	struct softrnic_segment *segment;
+	int rc = softrnic_segment_enter(dev, &switch_ops, arg, &segment);
 
-	if (arg == NULL || arg[0] == '\0' || strlen(arg) >= SWITCH_NAME_BYTES) {
-		SOFTRNIC_LOG(ERR, dev,
-			     "wire \"switch\" needs a name of at most %d bytes: switch:NAME",
-			     SWITCH_NAME_BYTES - 1);
-		return -EINVAL;
+	if (rc != 0)
+		return rc;
+	/* It is new. */
+	if (switch_of(segment)->spread == 0) {
+		switch_of(segment)->spread = softrnic_secret(dev) | 1;
+		TAILQ_INIT(&switch_of(segment)->ages);
 	}
-	sw = switch_find(dev, arg);
-	if (sw == NULL)
-		sw = switch_create(dev, arg);
-	if (sw == NULL)
-		return -ENOMEM;
-	if (sw->ends_count == SWITCH_ENDS) {
-		SOFTRNIC_LOG(ERR, dev, "switch \"%s\" already has %d ends", arg, SWITCH_ENDS);
-		return -EEXIST;
-	}
-	sw->ends[switch_number(sw, NULL)] = dev;
-	sw->ends_count++;
-	dev->wire_data = sw;
+	dev->wire_data = segment;
 	return 0;
 }
 
-/* The link of each of the others may be another one now. */
 static void
 switch_changed(struct softrnic *dev)
 {
-	struct wire_switch *sw = dev->wire_data;
-
-	for (unsigned int end = 0; end < SWITCH_ENDS; end++) {
-		if (sw->ends[end] != NULL && sw->ends[end] != dev)
-			softrnic_link_update(sw->ends[end]);
-	}
+	softrnic_segment_changed(dev->wire_data);
 }
 
 static void
 switch_close(struct softrnic *dev)
 {
-	struct wire_switch *sw = dev->wire_data;
-	const unsigned int number = switch_number(sw, dev);
+	struct softrnic_segment *segment = dev->wire_data;
+	const unsigned int end = softrnic_segment_end(segment, dev);
 
-	sw->ends[number] = NULL;
-	switch_forget(sw, number);
-	if (--sw->ends_count == 0)
-		free(sw);
-	else
-		switch_changed(dev);
 	dev->wire_data = NULL;
+	switch_forget(switch_of(segment), end);
+	softrnic_segment_leave(dev, segment);
 }
 
 /* As on a pair: somebody is there to receive a frame. */
 static bool
 switch_is_up(const struct softrnic *dev)
 {
-	const struct wire_switch *sw = dev->wire_data;
-
-	for (unsigned int end = 0; end < SWITCH_ENDS; end++) {
-		if (sw->ends[end] != NULL && sw->ends[end] != dev &&
-		    softrnic_port_enabled(sw->ends[end]))
-			return true;
-	}
-	return false;
+	return softrnic_segment_is_up(dev->wire_data, dev);
 }
 
 /* ---- Frames ---- */
@@ -250,13 +200,18 @@ switch_reaches(const struct softrnic *dev, struct softrnic *end)
 static void
 switch_flood(struct softrnic *dev, const struct softrnic_frame *frame)
 {
-	struct wire_switch *sw = dev->wire_data;
-	unsigned int reached = 0;
+	struct softrnic_segment *segment = dev->wire_data;
+	unsigned int reached = 0, trunk;
 
 	for (unsigned int end = 0; end < SWITCH_ENDS; end++) {
-		if (!switch_reaches(dev, sw->ends[end]))
+		if (!switch_reaches(dev, segment->ends[end]))
 			continue;
-		softrnic_eth_hand_over(sw->ends[end], frame);
+		softrnic_eth_hand_over(segment->ends[end], frame);
+		reached++;
+	}
+	for (trunk = softrnic_trunk_next(segment, 0); trunk < SOFTRNIC_POLLERS;
+	     trunk = softrnic_trunk_next(segment, trunk + 1)) {
+		softrnic_trunk_send(dev, segment, trunk, frame);
 		reached++;
 	}
 	dev->stats.wire_no_peer += reached == 0;
@@ -268,21 +223,68 @@ switch_flood(struct softrnic *dev, const struct softrnic_frame *frame)
 void
 softrnic_wire_switch_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {
-	struct wire_switch *sw = dev->wire_data;
+	struct softrnic_segment *segment = dev->wire_data;
+	struct wire_switch *sw = switch_of(segment);
 	const struct switch_mac *entry = NULL;
 	uint8_t room[12], macs[12];
 
 	/* Once: memory of others may change. */
 	memcpy(macs, softrnic_frame_head(frame, room, sizeof(room)), sizeof(macs));
-	switch_learn(sw, macs + 6, switch_number(sw, dev));
+	switch_learn(sw, macs + 6, softrnic_segment_end(segment, dev));
 	if ((macs[0] & 1) == 0)
 		entry = switch_find_mac(sw, switch_mac_of(macs));
 	if (entry == NULL || entry->end == SWITCH_NOBODY)
 		switch_flood(dev, frame);
-	else if (switch_reaches(dev, sw->ends[entry->end]))
-		softrnic_eth_hand_over(sw->ends[entry->end], frame);
+	else if (entry->end >= SWITCH_TRUNKS && segment->trunks[entry->end - SWITCH_TRUNKS].up)
+		softrnic_trunk_send(dev, segment, entry->end - SWITCH_TRUNKS, frame);
+	else if (entry->end < SWITCH_NOBODY && switch_reaches(dev, segment->ends[entry->end]))
+		softrnic_eth_hand_over(segment->ends[entry->end], frame);
 	else
 		dev->stats.wire_no_peer++;
+}
+
+/* From another poller's switch, to the end that it is for, or to all. Who pays is the first of them. */
+static void
+switch_deliver(struct softrnic_segment *segment, unsigned int to,
+	       const struct softrnic_frame *frame)
+{
+	struct softrnic *payer = NULL;
+	unsigned int reached = 0;
+
+	for (unsigned int end = 0; end < SWITCH_ENDS; end++) {
+		if (segment->ends[end] == NULL)
+			continue;
+		payer = payer == NULL ? segment->ends[end] : payer;
+		if ((to != SWITCH_NOBODY && to != end) || !segment->ends[end]->port.link_up)
+			continue;
+		softrnic_eth_receive(segment->ends[end], frame);
+		reached++;
+	}
+	if (reached > 1)
+		softrnic_spend(payer, reached - 1);
+	else if (reached == 0)
+		payer->stats.wire_no_peer++;
+}
+
+static void
+switch_receive(struct softrnic_segment *segment, unsigned int trunk,
+	       const struct softrnic_burst_frame *frames, uint32_t count)
+{
+	struct wire_switch *sw = switch_of(segment);
+	const struct softrnic_burst_frame *from;
+	struct softrnic_frame frame;
+
+	for (from = frames; from < frames + count; from++) {
+		const struct switch_mac *entry = NULL;
+
+		switch_learn(sw, from->bytes + 6, SWITCH_TRUNKS + trunk);
+		if (from->class == SOFTRNIC_ETH_UNICAST)
+			entry = switch_find_mac(sw, switch_mac_of(from->bytes));
+		softrnic_burst_alone(from, &frame);
+		/* Who is behind another trunk, gets it from the sender's switch. */
+		if (entry == NULL || entry->end <= SWITCH_NOBODY)
+			switch_deliver(segment, entry != NULL ? entry->end : SWITCH_NOBODY, &frame);
+	}
 }
 
 /* ---- Packets of queue pairs ---- */
@@ -290,14 +292,14 @@ softrnic_wire_switch_send(struct softrnic *dev, const struct softrnic_frame *fra
 enum softrnic_roce_route
 softrnic_wire_switch_route(struct softrnic *dev, const struct rocev2_frame *head)
 {
-	struct wire_switch *sw = dev->wire_data;
+	const struct softrnic_segment *segment = dev->wire_data;
 
 	/* A group's packets are for all ends that take them. */
 	if ((head->dmac[0] & 1) != 0)
 		return SOFTRNIC_ROCE_BYTES;
 	for (unsigned int end = 0; end < SWITCH_ENDS; end++) {
-		if (sw->ends[end] != NULL && sw->ends[end] != dev &&
-		    softrnic_roce_takes(sw->ends[end], head))
+		if (segment->ends[end] != NULL && segment->ends[end] != dev &&
+		    softrnic_roce_takes(segment->ends[end], head))
 			return (enum softrnic_roce_route)(SOFTRNIC_ROCE_ENDS + end);
 	}
 	return SOFTRNIC_ROCE_BYTES;
@@ -306,8 +308,8 @@ softrnic_wire_switch_route(struct softrnic *dev, const struct rocev2_frame *head
 struct softrnic *
 softrnic_wire_switch_end(struct softrnic *dev, enum softrnic_roce_route route)
 {
-	struct wire_switch *sw = dev->wire_data;
-	struct softrnic *end = sw->ends[route - SOFTRNIC_ROCE_ENDS];
+	const struct softrnic_segment *segment = dev->wire_data;
+	struct softrnic *end = segment->ends[route - SOFTRNIC_ROCE_ENDS];
 
 	if (switch_reaches(dev, end))
 		return end;

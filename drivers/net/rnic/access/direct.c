@@ -229,8 +229,8 @@ create_device(struct rnic_direct *direct, const struct rnic_devargs *args)
 	rc = softrnic_host_get(args->poll_core, &poller);
 	if (rc != 0) {
 		RNIC_LOG_NAMED(ERR, direct->name,
-			       "no device thread (poll=%d): %s; all embedded devices share one, "
-			       "with one core",
+			       "no device thread (poll=%d): %s; give poll= a CPU of this machine, "
+			       "or leave it out",
 			       args->poll_core, strerror(-rc));
 		return rc;
 	}

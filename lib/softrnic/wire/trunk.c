@@ -1,0 +1,730 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A lane is a ring of bytes with one writer and one reader. Frames lie in it one behind the other, each behind the length of its
+ * entry, and none is cut: where the ring's end is too near, an entry without a frame leads to its start. The writer shows what it
+ * has written at the end of its round, and the reader says how far it got: two words cross between the threads for a round, not
+ * for a frame.
+ *
+ * A lane that is nearly full makes its senders wait (dev->wire_busy). What is under way has room still: it is as much as any WQE
+ * sends. So nothing is lost between pollers, but for what the other end's last device leaves behind.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+
+#include "softrnic/base/clock.h"
+#include "softrnic/base/copy.h"
+#include "softrnic/base/log.h"
+#include "softrnic/base/work.h"
+#include "softrnic/port/port.h"
+#include "softrnic/wire/link.h"
+#include "softrnic/wire/trunk.h"
+
+#define LANE_BYTES (2u << 20)
+/* More than the frames of any WQE, and what a queue pair sends before it looks. */
+#define LANE_SPARE  (1u << 20)
+#define LANE_RESUME (LANE_BYTES - LANE_SPARE / 2) /* free: nobody waits any more */
+/* The other thread may begin before the round is over. */
+#define LANE_SHOW  (64u << 10)
+#define LANE_ALIGN ((uint32_t)RTE_CACHE_LINE_SIZE)
+
+struct lane_entry {
+	uint32_t bytes;	 /* to the next one */
+	uint32_t length; /* of the frame behind this; 0: there is none */
+};
+
+/* Positions only grow; modulo LANE_BYTES they are offsets. */
+struct lane {
+	/* the writer's */
+	uint64_t tail, shown_at; /* behind the newest entry, and behind the newest that is shown */
+	uint64_t head_seen;
+	uint64_t written; /* frames */
+	uint8_t *room;
+	/* the writer tells the reader */
+	_Alignas(RTE_CACHE_LINE_SIZE) _Atomic uint64_t shown;
+	/* the reader tells the writer */
+	_Alignas(RTE_CACHE_LINE_SIZE) _Atomic uint64_t head;
+	_Atomic uint64_t read; /* frames */
+};
+
+struct softrnic_trunk {
+	struct lane lanes[2]; /* what each side sends */
+	struct {
+		struct softrnic_poller *poller;
+		/* It has a device that is switched on. It is there no more, and has sent its last frame. */
+		_Atomic bool up, gone;
+	} sides[2];
+	atomic_uint refs; /* of segments */
+};
+
+/* ---- Trunks ---- */
+
+static void
+trunk_put(struct softrnic_trunk *trunk)
+{
+	if (atomic_fetch_sub_explicit(&trunk->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	free(trunk->lanes[0].room);
+	free(trunk->lanes[1].room);
+	free(trunk);
+}
+
+static struct softrnic_trunk *
+trunk_create(struct softrnic_poller *here, struct softrnic_poller *there)
+{
+	struct softrnic_trunk *trunk = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*trunk));
+
+	if (trunk == NULL)
+		return NULL;
+	memset(trunk, 0, sizeof(*trunk));
+	atomic_init(&trunk->refs, 1);
+	trunk->sides[0].poller = here;
+	trunk->sides[1].poller = there;
+	atomic_store(&here->has_trunks, true);
+	atomic_store(&there->has_trunks, true);
+	/* Not touched before they are used. */
+	trunk->lanes[0].room = aligned_alloc(RTE_CACHE_LINE_SIZE, LANE_BYTES);
+	trunk->lanes[1].room = aligned_alloc(RTE_CACHE_LINE_SIZE, LANE_BYTES);
+	if (trunk->lanes[0].room == NULL || trunk->lanes[1].room == NULL) {
+		trunk_put(trunk);
+		return NULL;
+	}
+	return trunk;
+}
+
+/* This side has sent its last frame. */
+static void
+trunk_leave(struct softrnic_trunk *trunk, unsigned int side)
+{
+	struct softrnic_poller *there = trunk->sides[!side].poller;
+
+	atomic_store(&trunk->sides[side].up, false);
+	atomic_store(&trunk->sides[side].gone, true);
+	softrnic_poller_wake(there);
+	trunk_put(trunk);
+}
+
+/* ---- Lanes: the writer ---- */
+
+static uint64_t
+lane_free(struct lane *lane)
+{
+	return LANE_BYTES - (lane->tail - lane->head_seen);
+}
+
+/* Fresh, if what was known is too little. */
+static bool
+lane_has(struct lane *lane, uint64_t bytes)
+{
+	if (likely(lane_free(lane) >= bytes))
+		return true;
+	lane->head_seen = atomic_load_explicit(&lane->head, memory_order_acquire);
+	return lane_free(lane) >= bytes;
+}
+
+static struct lane_entry *
+lane_entry(const struct lane *lane, uint64_t position)
+{
+	return (struct lane_entry *)(lane->room + position % LANE_BYTES);
+}
+
+/* An entry for a frame, which is not in the lane before lane_put(). NULL: no room. */
+static struct lane_entry *
+lane_next(struct lane *lane, uint32_t length)
+{
+	const uint32_t bytes =
+		RTE_ALIGN_CEIL(length + (uint32_t)sizeof(struct lane_entry), LANE_ALIGN);
+	const uint32_t left = LANE_BYTES - (uint32_t)(lane->tail % LANE_BYTES);
+	struct lane_entry *entry;
+
+	if (unlikely(bytes > left)) {
+		if (!lane_has(lane, (uint64_t)left + bytes))
+			return NULL;
+		*lane_entry(lane, lane->tail) = (struct lane_entry){ .bytes = left };
+		lane->tail += left;
+	} else if (unlikely(!lane_has(lane, bytes))) {
+		return NULL;
+	}
+	entry = lane_entry(lane, lane->tail);
+	entry->bytes = bytes;
+	entry->length = length;
+	return entry;
+}
+
+static void
+lane_put(struct lane *lane, const struct lane_entry *entry)
+{
+	lane->tail += entry->bytes;
+	lane->written++;
+}
+
+/* As one order with the reader's word that it sleeps (host.c): one of the two sees the other. */
+static void
+lane_show(struct lane *lane)
+{
+	lane->shown_at = lane->tail;
+	atomic_store(&lane->shown, lane->tail);
+}
+
+/* ---- Lanes: the reader ---- */
+
+static bool
+lane_waits(const struct lane *lane)
+{
+	return atomic_load(&lane->shown) != atomic_load_explicit(&lane->head, memory_order_relaxed);
+}
+
+/* As many frames as there are, and as have room. Returns where the entries behind them begin. */
+static uint64_t
+lane_gather(const struct lane *lane, uint64_t at, uint64_t shown,
+	    struct softrnic_burst_frame *frames, uint32_t *count)
+{
+	for (*count = 0; at != shown && *count < SOFTRNIC_BURST;) {
+		const struct lane_entry *entry = lane_entry(lane, at);
+		struct softrnic_burst_frame *frame = &frames[*count];
+
+		at += entry->bytes;
+		if (entry->length == 0)
+			continue;
+		frame->bytes = (const uint8_t *)(entry + 1);
+		frame->length = entry->length;
+		frame->class = softrnic_eth_class(frame->bytes);
+		frame->end = 0;
+		(*count)++;
+	}
+	return at;
+}
+
+/* ---- Segments ---- */
+
+/* The first of a set, from `from` on; SOFTRNIC_POLLERS: none. */
+static unsigned int
+set_next(uint64_t set, unsigned int from)
+{
+	if (from >= SOFTRNIC_POLLERS || set >> from == 0)
+		return SOFTRNIC_POLLERS;
+	return from + (unsigned int)__builtin_ctzll(set >> from);
+}
+
+static uint64_t
+set_of(unsigned int member)
+{
+	return UINT64_C(1) << member;
+}
+
+static struct softrnic_segment *
+segment_find(struct softrnic_poller *poller, const struct softrnic_segment_ops *ops,
+	     const char *name)
+{
+	struct softrnic_segment *segment;
+
+	LIST_FOREACH(segment, &poller->segments, link) {
+		if (segment->ops == ops && strcmp(segment->name, name) == 0)
+			return segment;
+	}
+	return NULL;
+}
+
+/* An end that is there: who pays for what arrives. */
+static struct softrnic *
+segment_first(const struct softrnic_segment *segment)
+{
+	unsigned int end = 0;
+
+	while (segment->ends[end] == NULL)
+		end++;
+	return segment->ends[end];
+}
+
+static void
+segment_links_update(const struct softrnic_segment *segment)
+{
+	for (unsigned int end = 0; end < segment->ops->ends_max; end++) {
+		if (segment->ends[end] != NULL)
+			softrnic_link_update(segment->ends[end]);
+	}
+}
+
+static void
+segment_set_busy(const struct softrnic_segment *segment, bool busy)
+{
+	for (unsigned int end = 0; end < segment->ops->ends_max; end++) {
+		struct softrnic *dev = segment->ends[end];
+
+		if (dev == NULL)
+			continue;
+		dev->wire_busy = busy;
+		/* Queue pairs wait then, and look again in each poll (engine/qp_poll.c). */
+		if (busy)
+			dev->qps_deadline = 0;
+		else
+			dev->wire_waits_from = 0;
+	}
+}
+
+/* Only while somebody is there to receive, who makes room. */
+static bool
+segment_is_busy(struct softrnic_segment *segment)
+{
+	bool busy = false;
+
+	for (unsigned int k = set_next(segment->used, 0); k < SOFTRNIC_POLLERS;
+	     k = set_next(segment->used, k + 1)) {
+		struct softrnic_segment_trunk *at = &segment->trunks[k];
+
+		at->busy =
+			at->busy && at->up && !lane_has(&at->trunk->lanes[at->side], LANE_RESUME);
+		busy = busy || at->busy;
+	}
+	return busy;
+}
+
+static void
+segment_take(struct softrnic_segment *segment, unsigned int k, struct softrnic_trunk *trunk,
+	     unsigned int side)
+{
+	segment->trunks[k] = (struct softrnic_segment_trunk){ .trunk = trunk, .side = side };
+	segment->used |= set_of(k);
+	atomic_store(&trunk->sides[side].up, segment->up);
+}
+
+/* What was sent and is still there is lost with who would have received it. */
+static void
+segment_drop(struct softrnic_segment *segment, unsigned int k)
+{
+	struct softrnic_segment_trunk *at = &segment->trunks[k];
+	const struct lane *lane = &at->trunk->lanes[at->side];
+
+	segment_first(segment)->stats.wire_no_peer +=
+		lane->written - atomic_load_explicit(&lane->read, memory_order_relaxed);
+	trunk_put(at->trunk);
+	*at = (struct softrnic_segment_trunk){ 0 };
+	segment->used &= ~set_of(k);
+	segment->unshown &= ~set_of(k);
+	/* Its last frames may have taught something. */
+	segment->ops->forget(segment, k);
+}
+
+/* Trunks that others have laid. Who lays one anew has left the one before, but what came through that goes first. */
+static void
+segment_take_offered(struct softrnic_segment *segment)
+{
+	const uint64_t offered = atomic_load(&segment->offered_mask) & ~segment->used;
+
+	atomic_fetch_and(&segment->offered_mask, ~offered);
+	for (unsigned int k = set_next(offered, 0); k < SOFTRNIC_POLLERS;
+	     k = set_next(offered, k + 1)) {
+		struct softrnic_trunk *trunk = atomic_exchange(&segment->offered[k], NULL);
+
+		if (trunk != NULL)
+			segment_take(segment, k, trunk, 1);
+	}
+}
+
+/* Under the group's lock: the other one is there. */
+static int
+segment_offer(struct softrnic_segment *segment, struct softrnic_segment *other)
+{
+	struct softrnic_trunk *trunk = trunk_create(segment->poller, other->poller), *untaken;
+
+	if (trunk == NULL)
+		return -ENOMEM;
+	segment_take(segment, other->poller->index, trunk, 0);
+	atomic_fetch_add(&trunk->refs, 1);
+	untaken = atomic_exchange(&other->offered[segment->poller->index], trunk);
+	if (untaken != NULL)
+		trunk_put(untaken);
+	atomic_fetch_or(&other->offered_mask, set_of(segment->poller->index));
+	softrnic_poller_wake(other->poller);
+	return 0;
+}
+
+static unsigned int
+segments_count_ends(struct softrnic_group *group, const struct softrnic_segment_ops *ops,
+		    const char *name)
+{
+	struct softrnic_segment *segment;
+	unsigned int count = 0;
+
+	LIST_FOREACH(segment, &group->segments, group_link) {
+		if (segment->ops == ops && strcmp(segment->name, name) == 0)
+			count += segment->ends_count;
+	}
+	return count;
+}
+
+/* Under the group's lock. */
+static int
+segment_join_group(struct softrnic_segment *segment, struct softrnic_group *group)
+{
+	struct softrnic_segment *other;
+	int rc = 0;
+
+	LIST_FOREACH(other, &group->segments, group_link) {
+		if (rc == 0 && other->ops == segment->ops &&
+		    strcmp(other->name, segment->name) == 0)
+			rc = segment_offer(segment, other);
+	}
+	if (rc == 0)
+		LIST_INSERT_HEAD(&group->segments, segment, group_link);
+	return rc;
+}
+
+/* What was laid ends, and what was offered is refused. Nobody else finds the segment any more. */
+static void
+segment_free(struct softrnic_segment *segment)
+{
+	for (unsigned int k = set_next(segment->used, 0); k < SOFTRNIC_POLLERS;
+	     k = set_next(segment->used, k + 1)) {
+		struct softrnic_segment_trunk *at = &segment->trunks[k];
+
+		lane_show(&at->trunk->lanes[at->side]);
+		trunk_leave(at->trunk, at->side);
+	}
+	for (unsigned int k = 0; k < SOFTRNIC_POLLERS; k++) {
+		struct softrnic_trunk *trunk = atomic_exchange(&segment->offered[k], NULL);
+
+		if (trunk != NULL)
+			trunk_leave(trunk, 1);
+	}
+	free(segment);
+}
+
+static int
+segment_create(struct softrnic *dev, const struct softrnic_segment_ops *ops, const char *name,
+	       struct softrnic_segment **out)
+{
+	struct softrnic_segment *segment = calloc(1, ops->bytes);
+	int rc;
+
+	if (segment == NULL)
+		return -ENOMEM;
+	segment->ops = ops;
+	segment->poller = dev->poller;
+	memcpy(segment->name, name, strlen(name) + 1);
+	rc = segment_join_group(segment, dev->poller->group);
+	if (rc != 0) {
+		segment_free(segment);
+		return rc;
+	}
+	LIST_INSERT_HEAD(&dev->poller->segments, segment, link);
+	*out = segment;
+	return 0;
+}
+
+static int
+segment_check(struct softrnic *dev, const struct softrnic_segment_ops *ops, const char *name)
+{
+	if (name != NULL && name[0] != '\0' && strlen(name) < SOFTRNIC_SEGMENT_NAME_BYTES)
+		return 0;
+	SOFTRNIC_LOG(ERR, dev, "wire \"%s\" needs a name of at most %d bytes: %s:NAME", ops->wire,
+		     SOFTRNIC_SEGMENT_NAME_BYTES - 1, ops->wire);
+	return -EINVAL;
+}
+
+int
+softrnic_segment_enter(struct softrnic *dev, const struct softrnic_segment_ops *ops,
+		       const char *name, struct softrnic_segment **out)
+{
+	struct softrnic_group *group = dev->poller->group;
+	struct softrnic_segment *segment;
+	int rc = segment_check(dev, ops, name);
+
+	if (rc != 0)
+		return rc;
+	segment = segment_find(dev->poller, ops, name);
+	pthread_mutex_lock(&group->lock);
+	if (segments_count_ends(group, ops, name) == ops->ends_max)
+		rc = -EEXIST;
+	else if (segment == NULL)
+		rc = segment_create(dev, ops, name, &segment);
+	if (rc == 0)
+		segment->ends_count++;
+	pthread_mutex_unlock(&group->lock);
+	if (rc == -EEXIST)
+		SOFTRNIC_LOG(ERR, dev, "%s \"%s\" already joins %u devices", ops->wire, name,
+			     ops->ends_max);
+	if (rc != 0)
+		return rc;
+	segment->ends[softrnic_segment_end(segment, NULL)] = dev;
+	dev->wire_busy = segment_is_busy(segment);
+	*out = segment;
+	return 0;
+}
+
+bool
+softrnic_segment_leave(struct softrnic *dev, struct softrnic_segment *segment)
+{
+	bool last;
+
+	segment->ends[softrnic_segment_end(segment, dev)] = NULL;
+	dev->wire_busy = false;
+	pthread_mutex_lock(&segment->poller->group->lock);
+	last = --segment->ends_count == 0;
+	if (last)
+		LIST_REMOVE(segment, group_link);
+	pthread_mutex_unlock(&segment->poller->group->lock);
+	if (!last) {
+		softrnic_segment_changed(segment);
+		return true;
+	}
+	LIST_REMOVE(segment, link);
+	segment_free(segment);
+	return false;
+}
+
+unsigned int
+softrnic_segment_end(const struct softrnic_segment *segment, const struct softrnic *dev)
+{
+	unsigned int end = 0;
+
+	while (end < segment->ops->ends_max && segment->ends[end] != dev)
+		end++;
+	return end;
+}
+
+/* ---- The link ---- */
+
+static bool
+segment_has_other(const struct softrnic_segment *segment, const struct softrnic *dev)
+{
+	for (unsigned int end = 0; end < segment->ops->ends_max; end++) {
+		if (segment->ends[end] != NULL && segment->ends[end] != dev &&
+		    softrnic_port_enabled(segment->ends[end]))
+			return true;
+	}
+	return false;
+}
+
+bool
+softrnic_segment_is_up(const struct softrnic_segment *segment, const struct softrnic *dev)
+{
+	return segment_has_other(segment, dev) ||
+	       softrnic_trunk_next(segment, 0) < SOFTRNIC_POLLERS;
+}
+
+void
+softrnic_segment_changed(struct softrnic_segment *segment)
+{
+	const bool up = segment_has_other(segment, NULL);
+
+	if (up != segment->up) {
+		segment->up = up;
+		for (unsigned int k = set_next(segment->used, 0); k < SOFTRNIC_POLLERS;
+		     k = set_next(segment->used, k + 1)) {
+			struct softrnic_segment_trunk *at = &segment->trunks[k];
+
+			atomic_store(&at->trunk->sides[at->side].up, up);
+			softrnic_poller_wake(at->trunk->sides[!at->side].poller);
+		}
+	}
+	segment_links_update(segment);
+}
+
+/* ---- Frames out ---- */
+
+unsigned int
+softrnic_trunk_next(const struct softrnic_segment *segment, unsigned int from)
+{
+	unsigned int k = set_next(segment->used, from);
+
+	while (k < SOFTRNIC_POLLERS && !segment->trunks[k].up)
+		k = set_next(segment->used, k + 1);
+	return k;
+}
+
+static __attribute__((noinline)) void
+trunk_is_busy(struct softrnic *dev, struct softrnic_segment *segment,
+	      struct softrnic_segment_trunk *at)
+{
+	at->busy = true;
+	segment_set_busy(segment, true);
+	/* Its share is over: the wire takes no more. */
+	dev->budget->spent = SOFTRNIC_WORK_MAX;
+	lane_show(&at->trunk->lanes[at->side]);
+	softrnic_poller_wake(at->trunk->sides[!at->side].poller);
+}
+
+/* Behind a frame, or several. */
+static inline void
+trunk_sent(struct softrnic *dev, struct softrnic_segment *segment, unsigned int trunk)
+{
+	struct softrnic_segment_trunk *at = &segment->trunks[trunk];
+	struct lane *lane = &at->trunk->lanes[at->side];
+
+	segment->unshown |= set_of(trunk);
+	if (likely(lane->tail - lane->shown_at < LANE_SHOW))
+		return;
+	lane_show(lane);
+	if (!lane_has(lane, LANE_SPARE) && !at->busy)
+		trunk_is_busy(dev, segment, at);
+}
+
+void
+softrnic_trunk_send(struct softrnic *dev, struct softrnic_segment *segment, unsigned int trunk,
+		    const struct softrnic_frame *frame)
+{
+	const struct softrnic_segment_trunk *at = &segment->trunks[trunk];
+	struct lane *lane = &at->trunk->lanes[at->side];
+	struct lane_entry *entry = lane_next(lane, frame->length);
+
+	if (unlikely(entry == NULL)) {
+		dev->stats.wire_dropped++;
+		return;
+	}
+	softrnic_frame_gather(frame, (uint8_t *)(entry + 1), frame->length);
+	lane_put(lane, entry);
+	trunk_sent(dev, segment, trunk);
+}
+
+uint32_t
+softrnic_trunk_send_burst(struct softrnic *dev, struct softrnic_segment *segment,
+			  unsigned int trunk, const struct softrnic_burst_frame *frames,
+			  uint32_t count)
+{
+	const struct softrnic_segment_trunk *at = &segment->trunks[trunk];
+	struct lane *lane = &at->trunk->lanes[at->side];
+	struct lane_entry *entry;
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		entry = lane_next(lane, frames[i].length);
+		if (unlikely(entry == NULL))
+			break;
+		softrnic_copy(entry + 1, frames[i].bytes, frames[i].length);
+		lane_put(lane, entry);
+	}
+	if (likely(i > 0))
+		trunk_sent(dev, segment, trunk);
+	return i;
+}
+
+static void
+segment_show(struct softrnic_segment *segment)
+{
+	for (unsigned int k = set_next(segment->unshown, 0); k < SOFTRNIC_POLLERS;
+	     k = set_next(segment->unshown, k + 1)) {
+		struct softrnic_segment_trunk *at = &segment->trunks[k];
+
+		lane_show(&at->trunk->lanes[at->side]);
+		softrnic_poller_wake(at->trunk->sides[!at->side].poller);
+	}
+	segment->unshown = 0;
+}
+
+void
+softrnic_trunks_show(struct softrnic_poller *poller)
+{
+	struct softrnic_segment *segment;
+
+	LIST_FOREACH(segment, &poller->segments, link) {
+		if (segment->unshown != 0)
+			segment_show(segment);
+	}
+}
+
+/* ---- Frames in ---- */
+
+static unsigned int
+trunk_receive(struct softrnic_segment *segment, unsigned int k, uint64_t shown)
+{
+	struct softrnic_segment_trunk *at = &segment->trunks[k];
+	struct lane *lane = &at->trunk->lanes[!at->side];
+	uint64_t position = atomic_load_explicit(&lane->head, memory_order_relaxed);
+	uint64_t read = atomic_load_explicit(&lane->read, memory_order_relaxed);
+	struct softrnic_burst_frame frames[SOFTRNIC_BURST];
+	struct softrnic *payer = segment_first(segment);
+	const uint64_t now = softrnic_now_ns();
+	unsigned int done = 0;
+	uint32_t count;
+
+	softrnic_round_begin(payer->budget, payer);
+	softrnic_share_begin(payer, now + SOFTRNIC_SHARE_NS);
+	for (unsigned int end = 0; end < segment->ops->ends_max; end++) {
+		if (segment->ends[end] != NULL)
+			segment->ends[end]->now = now - segment->ends[end]->power_on_ns;
+	}
+	while (position != shown && !softrnic_share_is_over(payer)) {
+		position = lane_gather(lane, position, shown, frames, &count);
+		segment->ops->receive(segment, k, frames, count);
+		softrnic_spend(payer, count);
+		done += count;
+	}
+	atomic_store_explicit(&lane->read, read + done, memory_order_relaxed);
+	atomic_store_explicit(&lane->head, position, memory_order_release);
+	return done;
+}
+
+/*
+ * What is said of the other end. Who goes has shown all that it sent before it says so, and the link goes when all of that has
+ * come.
+ */
+static bool
+trunk_look(struct softrnic_segment *segment, unsigned int k)
+{
+	struct softrnic_segment_trunk *at = &segment->trunks[k];
+	const bool gone = atomic_load(&at->trunk->sides[!at->side].gone);
+	const bool up = atomic_load(&at->trunk->sides[!at->side].up) ||
+			(at->up && lane_waits(&at->trunk->lanes[!at->side]));
+	const bool changed = up != at->up;
+
+	at->up = up;
+	if (gone && !at->gone)
+		segment->ops->forget(segment, k);
+	at->gone = gone;
+	return changed;
+}
+
+static unsigned int
+trunk_take(struct softrnic_segment *segment, unsigned int k, bool *changed)
+{
+	struct softrnic_segment_trunk *at = &segment->trunks[k];
+	const struct lane *lane = &at->trunk->lanes[!at->side];
+	const uint64_t shown = atomic_load(&lane->shown);
+	unsigned int done = 0;
+
+	if (shown != atomic_load_explicit(&lane->head, memory_order_relaxed))
+		done = trunk_receive(segment, k, shown);
+	if (at->gone && shown == atomic_load_explicit(&lane->head, memory_order_relaxed)) {
+		*changed = *changed || at->up;
+		segment_drop(segment, k);
+	}
+	return done;
+}
+
+static unsigned int
+segment_receive(struct softrnic_segment *segment)
+{
+	unsigned int done = 0, k;
+	bool changed = false;
+
+	for (k = set_next(segment->used, 0); k < SOFTRNIC_POLLERS;
+	     k = set_next(segment->used, k + 1))
+		changed = trunk_look(segment, k) || changed;
+	for (k = set_next(segment->used, 0); k < SOFTRNIC_POLLERS;
+	     k = set_next(segment->used, k + 1))
+		done += trunk_take(segment, k, &changed);
+	if (unlikely(atomic_load_explicit(&segment->offered_mask, memory_order_relaxed) != 0))
+		segment_take_offered(segment);
+	if (unlikely(changed))
+		segment_links_update(segment);
+	if (unlikely(segment_first(segment)->wire_busy))
+		segment_set_busy(segment, segment_is_busy(segment));
+	return done;
+}
+
+unsigned int
+softrnic_trunks_receive(struct softrnic_poller *poller)
+{
+	struct softrnic_segment *segment;
+	unsigned int done = 0;
+
+	LIST_FOREACH(segment, &poller->segments, link)
+		done += segment_receive(segment);
+	softrnic_round_begin(&poller->budget, NULL);
+	return done;
+}
