@@ -18,7 +18,8 @@ whole_suites=(layout unit device wire e2e guest fuzz asan tsan)
 sanitized_suites=(layout unit device wire e2e)
 default_asan=(device vfu-hostile vfu-talk)
 default_tsan=(planted unit-control unit-listener unit-cmd unit-refill unit-deaf unit-uar unit-rdma-event unit-rdma-object
-	unit-rdma-commands unit-rdma-shared vfu-client ctl_threads data_batch data_wire e2e-rdma daemon-session)
+	unit-rdma-commands unit-rdma-shared vfu-client ctl_threads data_batch data_trunk data_wire e2e-rdma daemon-session
+	daemon-session-threads)
 
 usage()
 {

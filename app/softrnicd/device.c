@@ -452,7 +452,7 @@ device_create(struct device *device, const struct device_options *options,
 	}
 	for (vector = 0; vector < SOFTRNIC_MSIX_VECTORS; vector++)
 		softrnic_set_interrupt(device->rnic, vector, device_interrupt, device);
-	rc = guard_join(&device->guard, device->rnic);
+	rc = guard_join(&device->guard, device->rnic, options->thread);
 	if (rc != 0) {
 		log_error("%s: cannot guard clients' memory: %s", options->name, strerror(-rc));
 		device_destroy(device);

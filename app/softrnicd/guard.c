@@ -2,9 +2,9 @@
 
 /*
  * Why the handler may do what it does. SIGBUS comes synchronously, out of a load or store to client memory, and all
- * such accesses are made by the one thread of this process, in the device's code: never while this file's lists are
+ * such accesses are made by the thread that polls the client's device, in the device's code: never while a guard of that thread's is
  * being changed, as that touches no client memory, and never while malloc() or stdio hold a lock, as those are not
- * given client memory. So the lists are whole when the handler reads them. It calls mmap() and mremap() as bare system
+ * given client memory. Guards of other threads are passed by. So what the handler reads is whole. It calls mmap() and mremap() as bare system
  * calls, which keep no state in the process, tfind(), which only reads, and sets plain members that are read after the
  * access is over.
  *
@@ -50,6 +50,7 @@ struct guard_mapping {
 
 static LIST_HEAD(, guard) guards = LIST_HEAD_INITIALIZER(guards);
 static uintptr_t guard_page = 4096;
+static _Thread_local unsigned int guard_thread;
 
 /* ---- In the handler: nothing but what is said above ---- */
 
@@ -134,6 +135,8 @@ guard_handler(int signal, siginfo_t *info, void *context)
 	(void)signal;
 	(void)context;
 	LIST_FOREACH(guard, &guards, next) {
+		if (guard->thread != guard_thread)
+			continue;
 		mapping = guard_mapping_of(guard, info->si_addr);
 		if (mapping == NULL)
 			continue;
@@ -169,9 +172,15 @@ guard_install(void)
 	struct sigaction action = { .sa_sigaction = guard_handler, .sa_flags = SA_SIGINFO };
 
 	guard_page = sysconf(_SC_PAGESIZE);
-	guard_touch_stack();
 	sigemptyset(&action.sa_mask);
 	return sigaction(SIGBUS, &action, NULL) != 0 ? -errno : 0;
+}
+
+void
+guard_enter_thread(unsigned int thread)
+{
+	guard_thread = thread;
+	guard_touch_stack();
 }
 
 /* The file as it was made: the first page, of zeroes, and nothing else. */
@@ -191,7 +200,7 @@ guard_empty_file(struct guard *guard)
 }
 
 int
-guard_join(struct guard *guard, struct softrnic *rnic)
+guard_join(struct guard *guard, struct softrnic *rnic, unsigned int thread)
 {
 	int rc;
 
@@ -204,6 +213,7 @@ guard_join(struct guard *guard, struct softrnic *rnic)
 		return rc;
 	}
 	guard->rnic = rnic;
+	guard->thread = thread;
 	LIST_INSERT_HEAD(&guards, guard, next);
 	return 0;
 }

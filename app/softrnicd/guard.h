@@ -11,7 +11,7 @@
  * client (guard_fault()). What was read in between is zeros, as good as anything else that a client could have put there;
  * what was written is lost.
  *
- * Threads: one, that of all devices. See guard.c for why this is safe in a signal handler.
+ * Threads: a guard is one thread's, that of the device. See guard.c for why this is safe in a signal handler.
  */
 #ifndef SOFTRNICD_GUARD_H
 #define SOFTRNICD_GUARD_H
@@ -37,6 +37,7 @@ struct guard_region {
 
 struct guard {
 	LIST_ENTRY(guard) next;
+	unsigned int thread;	      /* that polls the device */
 	struct guard_region *regions; /* by iova */
 	unsigned int count;	      /* of entries, removed ones too */
 	unsigned int removed;
@@ -52,13 +53,16 @@ struct guard {
 
 /** Watch SIGBUS. @return 0 or -errno. */
 int guard_install(void);
+/** The calling thread is that one of the process from here on; at first it is 0. */
+void guard_enter_thread(unsigned int thread);
 
 /**
- * All zero is an empty guard; between these two its regions are looked at. Before the jail, as it makes a file.
+ * All zero is an empty guard; between these two its regions are looked at. Before the jail, as it makes a file, and while no other
+ * thread polls devices, as is guard_leave().
  *
  * @return 0 or -errno.
  */
-int guard_join(struct guard *guard, struct softrnic *rnic);
+int guard_join(struct guard *guard, struct softrnic *rnic, unsigned int thread);
 /** All zero is fine. */
 void guard_leave(struct guard *guard);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 #define LOG_RESUME     20  /* once silent, a device is heard again with so many */
 
 static enum vfu_log_level log_level = VFU_LOG_INFO;
+/* Of what is left of shares, and of messages that were lost. Taken inside the lock of rte_log()'s stream. */
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, log_source) log_sources = LIST_HEAD_INITIALIZER(log_sources);
 
 /* ---- stderr, which must never stop us ---- */
@@ -201,11 +204,13 @@ log_say(struct log_source *source, enum vfu_log_level level, const char *format,
 
 	if (level > log_level)
 		return;
-	if (source != NULL && level < VFU_LOG_DEBUG && !log_share(source))
-		return;
-	va_start(args, format);
-	log_line(format, args);
-	va_end(args);
+	pthread_mutex_lock(&log_lock);
+	if (source == NULL || level >= VFU_LOG_DEBUG || log_share(source)) {
+		va_start(args, format);
+		log_line(format, args);
+		va_end(args);
+	}
+	pthread_mutex_unlock(&log_lock);
 }
 
 void
@@ -241,8 +246,10 @@ log_rte(void *cookie, const char *text, size_t length)
 	struct log_source *source = log_source_of(text, length);
 
 	(void)cookie;
+	pthread_mutex_lock(&log_lock);
 	if (source == NULL || rte_log_cur_msg_loglevel() >= (int)RTE_LOG_DEBUG || log_share(source))
 		log_emit(text, length);
+	pthread_mutex_unlock(&log_lock);
 	return (ssize_t)length;
 }
 

@@ -8,6 +8,8 @@
  * Nobody has to read them: a message that stderr does not take at once (a pipe that is full, a terminal that is held) is
  * lost and counted, and the number is said when it takes messages again. And clients do not decide how much is written:
  * what is said of a device is limited to so many lines at once and so many a second, without the traces of level debug.
+ *
+ * Threads: any, but for log_open(), log_set_level(), log_join() and log_leave(), which are for the first one while it is alone.
  */
 #ifndef SOFTRNICD_LOG_H
 #define SOFTRNICD_LOG_H

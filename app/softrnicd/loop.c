@@ -4,7 +4,8 @@
  * As the device thread of an embedded device does: poll while there is work, spin a little when there is none (the next
  * doorbell of a busy driver is near), then give the time slice away, then sleep. Doorbells in shared pages wake nobody,
  * so while there is a client the sleep has a limit, which bounds how late they are seen, as it does for deadlines of
- * queue pairs; messages wake at once. Without a client there is nothing that a device could do, and the sleep has none.
+ * queue pairs; messages and other threads wake at once. Without a client there is nothing that a device could do, and the sleep has
+ * none.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -37,9 +39,9 @@ now_ns(void)
 }
 
 static int
-loop_watch(struct loop *loop, int fd, struct device *device)
+loop_watch(struct loop *loop, int fd, void *whose)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = device };
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = whose };
 
 	return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
 }
@@ -78,41 +80,86 @@ loop_signals(struct loop *loop)
 	return loop->signal_fd < 0 ? -errno : loop_watch(loop, loop->signal_fd, NULL);
 }
 
-int
-loop_open(struct loop *loop, struct softrnic_poller *poller, struct device *devices,
-	  unsigned int ndevices)
+/* Other threads, for which the loop itself stands. */
+static int
+loop_wakes(struct loop *loop)
 {
-	unsigned int i;
+	loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return loop->wake_fd < 0 ? -errno : loop_watch(loop, loop->wake_fd, loop);
+}
+
+int
+loop_open(struct loop *loop, unsigned int thread, struct softrnic_poller *poller)
+{
 	int rc;
 
 	*loop = (struct loop){
 		.poller = poller,
-		.devices = devices,
-		.ndevices = ndevices,
+		.thread = thread,
 		.signal_fd = -1,
+		.wake_fd = -1,
 	};
-	/* The kernel may put a timer off by 50 us otherwise. */
+	/* The kernel may put a timer off by 50 us otherwise. Threads that start later have it from this one. */
 	prctl(PR_SET_TIMERSLACK, 1000UL);
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	rc = loop->epoll_fd < 0 ? -errno : loop_signals(loop);
-	for (i = 0; i < ndevices && rc == 0; i++)
-		rc = loop_watch(loop, vfu_server_fd(devices[i].server), &devices[i]);
+	rc = loop->epoll_fd < 0 ? -errno : loop_wakes(loop);
+	if (rc == 0 && thread == 0)
+		rc = loop_signals(loop);
 	if (rc != 0) {
-		log_error("cannot watch sockets and signals: %s", strerror(-rc));
+		log_error("cannot watch signals and threads: %s", strerror(-rc));
 		loop_close(loop);
 	}
 	return rc;
 }
 
+int
+loop_add(struct loop *loop, struct device *device)
+{
+	int rc = loop_watch(loop, vfu_server_fd(device->server), device);
+
+	if (rc != 0)
+		log_error("%s: cannot watch its socket: %s", device->options->name, strerror(-rc));
+	else
+		loop->devices[loop->ndevices++] = device;
+	return rc;
+}
+
+static void
+loop_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 void
 loop_close(struct loop *loop)
 {
-	if (loop->signal_fd >= 0)
-		close(loop->signal_fd);
-	if (loop->epoll_fd >= 0)
-		close(loop->epoll_fd);
-	loop->signal_fd = -1;
-	loop->epoll_fd = -1;
+	loop_close_fd(&loop->signal_fd);
+	loop_close_fd(&loop->wake_fd);
+	loop_close_fd(&loop->epoll_fd);
+}
+
+void
+loop_wake(void *arg)
+{
+	struct loop *loop = arg;
+
+	/* Pairs with the store in loop_sleep(): one of the two sides sees the other. */
+	if (atomic_load(&loop->sleeping) && atomic_exchange(&loop->sleeping, false))
+		eventfd_write(loop->wake_fd, 1);
+}
+
+/* The jail knows none of the calls that pthread_join() waits by. */
+void
+loop_stop(struct loop *loop)
+{
+	const struct timespec moment = { .tv_nsec = LOOP_SLEEP_MIN_NS };
+
+	atomic_store(&loop->stop, true);
+	eventfd_write(loop->wake_fd, 1);
+	while (!atomic_load(&loop->ended))
+		ppoll(NULL, 0, &moment, NULL);
 }
 
 static void
@@ -124,11 +171,19 @@ loop_take_signal(struct loop *loop)
 		loop->stopped_by = (int)info.ssi_signo;
 }
 
+static void
+loop_take_wake(const struct loop *loop)
+{
+	eventfd_t value;
+
+	eventfd_read(loop->wake_fd, &value);
+}
+
 /*
  * Serve the sockets that have something, for as long as a look may take. What one device does may be long and cannot be cut
  * (the end of a session is): then the others are first at the next look, and devices are polled before.
  *
- * @return what was done: messages, a signal.
+ * @return what was done: messages, a signal, a call from another thread.
  */
 static unsigned int
 loop_sockets(struct loop *loop)
@@ -141,10 +196,14 @@ loop_sockets(struct loop *loop)
 		loop->next = 0;
 	}
 	while (loop->next < loop->nevents) {
-		struct device *device = loop->events[loop->next++].data.ptr;
+		void *whose = loop->events[loop->next++].data.ptr;
+		struct device *device = whose;
 
-		if (device == NULL) {
-			loop_take_signal(loop);
+		if (whose == NULL || whose == loop) {
+			if (whose == NULL)
+				loop_take_signal(loop);
+			else
+				loop_take_wake(loop);
 			done++;
 			continue;
 		}
@@ -162,7 +221,7 @@ loop_served(const struct loop *loop)
 	unsigned int i;
 
 	for (i = 0; i < loop->ndevices; i++) {
-		if (device_served(&loop->devices[i]))
+		if (device_served(loop->devices[i]))
 			return true;
 	}
 	return false;
@@ -175,17 +234,30 @@ loop_devices(struct loop *loop)
 
 	/* A frame over a pair wire reaches into the memory of two clients. */
 	for (i = 0; i < loop->ndevices; i++)
-		device_check_memory(&loop->devices[i]);
+		device_check_memory(loop->devices[i]);
 	return done;
 }
 
-static void
-loop_sleep(const struct loop *loop, bool served, uint64_t ns)
+/* Unless there is work after all: @return how much. */
+static unsigned int
+loop_sleep(struct loop *loop, bool served, uint64_t ns)
 {
 	struct pollfd fd = { .fd = loop->epoll_fd, .events = POLLIN };
 	struct timespec timeout = { .tv_nsec = (long)ns };
+	unsigned int done;
 
-	ppoll(&fd, 1, served ? &timeout : NULL, NULL);
+	atomic_store(&loop->sleeping, true);
+	done = loop_devices(loop);
+	if (done == 0)
+		ppoll(&fd, 1, served ? &timeout : NULL, NULL);
+	atomic_store(&loop->sleeping, false);
+	return done;
+}
+
+static bool
+loop_goes_on(const struct loop *loop)
+{
+	return loop->stopped_by == 0 && !atomic_load_explicit(&loop->stop, memory_order_relaxed);
 }
 
 void
@@ -194,7 +266,8 @@ loop_run(struct loop *loop)
 	uint64_t last_spin = now_ns(), last_look = last_spin, sleep_ns = LOOP_SLEEP_MIN_NS;
 	unsigned int idle = 0, polls = 0;
 
-	while (loop->stopped_by == 0) {
+	guard_enter_thread(loop->thread);
+	while (loop_goes_on(loop)) {
 		bool served = loop_served(loop);
 
 		idle = served && loop_devices(loop) > 0 ? 0 : idle + 1;
@@ -217,9 +290,11 @@ loop_run(struct loop *loop)
 			sched_yield();
 			continue;
 		}
-		loop_sleep(loop, served, sleep_ns);
+		if (loop_sleep(loop, served, sleep_ns) > 0)
+			idle = 0;
 		sleep_ns *= 2;
 		if (sleep_ns > LOOP_SLEEP_MAX_NS)
 			sleep_ns = LOOP_SLEEP_MAX_NS;
 	}
+	atomic_store(&loop->ended, true);
 }

@@ -19,7 +19,7 @@
 
 static const char help[] =
 	"Usage: softrnicd [--device KEY=VALUE,...]... [--dir DIR] [--user NAME]\n"
-	"                 [--client-memory SIZE] [--log-level LEVEL] [-- EAL OPTIONS]\n"
+	"                 [--threads N] [--client-memory SIZE] [--log-level LEVEL] [-- EAL OPTIONS]\n"
 	"\n"
 	"Software RNICs as PCI devices behind vfio-user sockets, one socket a device and one\n"
 	"client a socket. Needs neither root nor hugepages. Prints \"ready SOCKET\" per device.\n"
@@ -51,11 +51,14 @@ static const char help[] =
 	"      health=MS           stop the health counter MS milliseconds after the first driver's\n"
 	"                          bring-up, until a reset; only once\n"
 	"      bf=0|1              offer BlueFlame; default 0\n"
+	"      thread=K            the thread that serves it, from 0 on; default: that of its pair's other\n"
+	"                          end, or the one with the fewest devices\n"
 	"      quirks=NAME[+NAME...]   behaviour of cards to test drivers with: see softrnicd(8)\n"
 	"  --dir DIR               folder of the sockets; default $XDG_RUNTIME_DIR/softrnic, or\n"
 	"                          /run/softrnic; created if it is missing, with mode 0700; one\n"
 	"                          that others may write to, such as /tmp, is refused\n"
 	"  --user NAME             user to become when started as root; default nobody\n"
+	"  --threads N             threads that serve devices, up to 64; default 1\n"
 	"  --client-memory SIZE    limit of the daemon's memory for the objects, rings and lists of\n"
 	"                          a client: bytes, or with K, M or G; default 256M. If given, it\n"
 	"                          also limits the holes in a client's files\n"
@@ -71,6 +74,7 @@ static const char help[] =
 	"  softrnicd\n"
 	"  softrnicd --device name=a,wire=pair:cable --device name=b,wire=pair:cable\n"
 	"  softrnicd --device name=f,count=8,wire=switch:hub\n"
+	"  softrnicd --threads 4 --device name=f,count=16,wire=switch:hub\n"
 	"  softrnicd --dir ./sockets --device mac=02:00:00:00:00:01,drop=1000,seed=7\n"
 	"  softrnicd --device wire=pcap,rx_pcap=in.pcap,tx_pcap=out.pcap\n"
 	"  softrnicd --device wire=port:net_af_packet0 -- --no-huge --no-pci \\\n"
@@ -292,6 +296,18 @@ parse_health(struct device_options *device, const char *value)
 }
 
 static int
+parse_thread(struct device_options *device, const char *value)
+{
+	uint64_t number;
+
+	if (parse_number(value, 10, THREADS_MAX - 1, &number) != 0)
+		return -EINVAL;
+	device->thread = (unsigned int)number;
+	device->placed = true;
+	return 0;
+}
+
+static int
 parse_bool(const char *value, bool *on)
 {
 	uint64_t number;
@@ -351,6 +367,7 @@ static const struct {
 	{ "seed", parse_seed, "a number of 64 bits" },
 	{ "health", parse_health, "milliseconds, at least 1" },
 	{ "bf", parse_bf, "0 or 1" },
+	{ "thread", parse_thread, "a thread's number, 0 to 63" },
 	{ "quirks", parse_quirks, .describe = softrnic_quirks_wanted },
 };
 
@@ -533,7 +550,7 @@ parse_client_memory(struct options *options, const char *text)
 	return 0;
 }
 
-/* One thread serves all devices, and where it runs is the system's business. */
+/* How many threads serve the devices says --threads, and where they run is the system's business. */
 static bool
 names_lcores(const char *arg)
 {
@@ -560,9 +577,10 @@ take_rest(struct options *options, int argc, char **argv)
 	options->eal_argc = argc - optind;
 	for (i = 0; i < options->eal_argc; i++) {
 		if (names_lcores(options->eal_argv[i]))
-			return usage_error("EAL option %s: there is one thread; taskset(1) ties it "
-					   "to CPUs",
-					   options->eal_argv[i]);
+			return usage_error(
+				"EAL option %s: --threads sets the number of threads, and "
+				"taskset(1) ties them to CPUs",
+				options->eal_argv[i]);
 	}
 	return 0;
 }
@@ -595,6 +613,70 @@ check_devices(struct options *options)
 	return 0;
 }
 
+static int
+parse_threads(struct options *options, const char *text)
+{
+	uint64_t number;
+
+	if (parse_number(text, 10, THREADS_MAX, &number) != 0 || number == 0)
+		return usage_error("--threads %s: a number, 1 to %d", text, THREADS_MAX);
+	options->threads = (unsigned int)number;
+	return 0;
+}
+
+/* The other end of its pair that has a thread, or NULL. */
+static const struct device_options *
+find_other_end(const struct options *options, const struct device_options *device)
+{
+	const struct device_options *other;
+
+	if (strncmp(device->wire, "pair:", 5) != 0)
+		return NULL;
+	for (other = options->devices; other < options->devices + options->ndevices; other++) {
+		if (other != device && other->placed && strcmp(other->wire, device->wire) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+static unsigned int
+find_free_thread(const struct options *options, const unsigned int *counts)
+{
+	unsigned int thread, fewest = 0;
+
+	for (thread = 1; thread < options->threads; thread++) {
+		if (counts[thread] < counts[fewest])
+			fewest = thread;
+	}
+	return fewest;
+}
+
+/* Those that say where they want to be come first. Within a thread a pair's frames are copied once. */
+static int
+place_devices(struct options *options)
+{
+	unsigned int counts[THREADS_MAX] = { 0 };
+	struct device_options *device, *end = options->devices + options->ndevices;
+	const struct device_options *other;
+
+	for (device = options->devices; device < end; device++) {
+		if (device->placed && device->thread >= options->threads)
+			return usage_error("--device: thread=%u: there are %u (--threads)",
+					   device->thread, options->threads);
+		if (device->placed)
+			counts[device->thread]++;
+	}
+	for (device = options->devices; device < end; device++) {
+		if (device->placed)
+			continue;
+		other = find_other_end(options, device);
+		device->thread = other != NULL ? other->thread : find_free_thread(options, counts);
+		device->placed = true;
+		counts[device->thread]++;
+	}
+	return 0;
+}
+
 int
 options_parse(struct options *options, int argc, char **argv)
 {
@@ -603,6 +685,7 @@ options_parse(struct options *options, int argc, char **argv)
 		{ "device", required_argument, NULL, 'd' },
 		{ "dir", required_argument, NULL, 'D' },
 		{ "user", required_argument, NULL, 'u' },
+		{ "threads", required_argument, NULL, 't' },
 		{ "client-memory", required_argument, NULL, 'm' },
 		{ "log-level", required_argument, NULL, 'l' },
 		{ "probe-jail", required_argument, NULL, 'p' },
@@ -614,6 +697,7 @@ options_parse(struct options *options, int argc, char **argv)
 
 	memset(options, 0, sizeof(*options));
 	options->log_level = VFU_LOG_INFO;
+	options->threads = 1;
 	opterr = 0;
 	while (rc == 0 && (option = getopt_long(argc, argv, "+:h", longs, NULL)) != -1) {
 		switch (option) {
@@ -624,6 +708,7 @@ options_parse(struct options *options, int argc, char **argv)
 						 sizeof(options->dir) - 1);
 			break;
 		case 'u': options->user = optarg; break;
+		case 't': rc = parse_threads(options, optarg); break;
 		case 'm': rc = parse_client_memory(options, optarg); break;
 		case 'l': rc = parse_log_level(options, optarg); break;
 		case 'p': options->probe_jail = optarg; break;
@@ -637,5 +722,7 @@ options_parse(struct options *options, int argc, char **argv)
 		rc = take_rest(options, argc, argv);
 	if (rc == 0 && options->ndevices == 0)
 		rc = add_device(options, "");
-	return rc != 0 ? rc : check_devices(options);
+	if (rc == 0)
+		rc = check_devices(options);
+	return rc != 0 ? rc : place_devices(options);
 }

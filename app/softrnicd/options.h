@@ -16,6 +16,7 @@
 #include "softrnic/softrnic.h"
 
 #define DEVICES_MAX	  64
+#define THREADS_MAX	  SOFTRNIC_POLLERS
 #define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)NULL)->sun_path)
 
 /* Who the PCI function says it is. */
@@ -32,6 +33,8 @@ struct device_options {
 	char socket[SOCKET_PATH_BYTES];	   /* empty: the folder's NAME.sock */
 	char bind_path[SOCKET_PATH_BYTES]; /* the same by folder_fd, which nobody can turn */
 	int folder_fd;
+	bool placed;	     /* by thread= */
+	unsigned int thread; /* that serves it */
 	char wire[80];
 	char rx_pcap[256], tx_pcap[256]; /* of wire=pcap */
 	struct pci_identity id;		 /* all zero: by what the device is like */
@@ -48,6 +51,7 @@ struct options {
 	uid_t uid; /* of that user */
 	gid_t gid;
 	enum vfu_log_level log_level;
+	unsigned int threads;	/* at least 1 */
 	uint64_t client_memory; /* bytes; 0: not given */
 	const char *probe_jail; /* file to try it on; NULL: serve */
 	int eal_argc;		/* what stands behind "--" */

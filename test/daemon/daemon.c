@@ -15,16 +15,55 @@
 #include "daemon.h"
 
 #define DAEMON_MORE  32
+#define DEVICE_BYTES 256
 #define WAIT_STEP_US 10000
 #define WAIT_STEPS   6000
 
 const char *daemon_program;
 const char *const *daemon_more;
+static unsigned int daemon_threads;
+
+int
+daemon_arguments(int argc, char **argv)
+{
+	int threads = argc == 3 ? atoi(argv[2]) : 0;
+
+	if (argc < 2 || argc > 3 || threads < 0) {
+		fprintf(stderr, "usage: %s SOFTRNICD [THREADS]\n", argv[0]);
+		return 2;
+	}
+	daemon_program = argv[1];
+	daemon_threads = (unsigned int)threads;
+	return 0;
+}
+
+/* One behind the other, to the threads in turn. */
+static unsigned int
+daemon_add_devices(const char **argv, unsigned int n, const char *const *devices)
+{
+	static char placed[DAEMON_DEVICES][DEVICE_BYTES], threads[16];
+
+	for (unsigned int i = 0; devices[i] != NULL; i++) {
+		argv[n++] = "--device";
+		argv[n++] = devices[i];
+		if (daemon_threads == 0)
+			continue;
+		snprintf(placed[i], sizeof(placed[i]), "%s,thread=%u", devices[i],
+			 i % daemon_threads);
+		argv[n - 1] = placed[i];
+	}
+	if (daemon_threads > 0) {
+		snprintf(threads, sizeof(threads), "%u", daemon_threads);
+		argv[n++] = "--threads";
+		argv[n++] = threads;
+	}
+	return n;
+}
 
 static void
 daemon_run(struct daemon *d, const char *const *devices, int out)
 {
-	const char *argv[6 + 2 * DAEMON_DEVICES + DAEMON_MORE] = { daemon_program, "--dir",
+	const char *argv[8 + 2 * DAEMON_DEVICES + DAEMON_MORE] = { daemon_program, "--dir",
 								   d->folder };
 	unsigned int i, n = 3;
 	int log;
@@ -34,10 +73,7 @@ daemon_run(struct daemon *d, const char *const *devices, int out)
 		argv[n++] = "--user";
 		argv[n++] = "root";
 	}
-	for (i = 0; devices[i] != NULL; i++) {
-		argv[n++] = "--device";
-		argv[n++] = devices[i];
-	}
+	n = daemon_add_devices(argv, n, devices);
 	for (i = 0; daemon_more != NULL && daemon_more[i] != NULL && i < DAEMON_MORE; i++)
 		argv[n++] = daemon_more[i];
 	log = open(d->log, O_WRONLY | O_CREAT | O_APPEND, 0600);

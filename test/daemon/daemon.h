@@ -22,6 +22,9 @@ extern const char *daemon_program;
 /* What stands behind its other arguments, NULL at the end; NULL: nothing. */
 extern const char *const *daemon_more;
 
+/* For main(), whose arguments are the program and, perhaps, how many threads it has. 0, or 2: there are others (said). */
+int daemon_arguments(int argc, char **argv);
+
 /* Start it with these values of --device, NULL at the end, and wait until it is ready. */
 void daemon_start(struct daemon *d, const char *const *devices);
 /* The same again in the same folder, after daemon_kill() or daemon_stop(). */

@@ -707,10 +707,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(two_devices_serve_at_a_time),
 	};
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s SOFTRNICD\n", argv[0]);
+	if (daemon_arguments(argc, argv) != 0)
 		return 2;
-	}
-	daemon_program = argv[1];
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -12,15 +12,17 @@ SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
 # Seconds for what comes: a busy machine may be slow, and what does not come by then never does.
 PATIENCE = 300 if SANITIZED else 100
 PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "app", "softrnicd", "softrnicd")
+# A cable's two ends; the same, each with a thread of its own.
 PAIR = ("name=a,wire=pair:cable,mac=02:00:00:00:00:0a", "name=b,wire=pair:cable,mac=02:00:00:00:00:0b")
+THREADS = tuple(f"{device},thread={i}" for i, device in enumerate(PAIR))
 
 
 class Softrnicd:
     """Use as a context. Its messages are in the file `log`, those of restarts behind those before."""
 
-    def __init__(self, devices=PAIR, eal=(), within=(), log_level="info", user=None, count=None):
+    def __init__(self, devices=PAIR, eal=(), within=(), log_level="info", user=None, count=None, threads=None):
         """
-        count: how many devices there are, if not as many as `devices` has; eal: EAL's options; within: a command that has it run somewhere else, e.g. in a network namespace; user: whom it becomes,
+        count: how many devices there are, if not as many as `devices` has; threads: how many, if not as many as THREADS wants; eal: EAL's options; within: a command that has it run somewhere else, e.g. in a network namespace; user: whom it becomes,
         started by root
         """
         self.devices = devices
@@ -29,6 +31,7 @@ class Softrnicd:
         self.eal = eal
         self.within = within
         self.user = user
+        self.threads = threads if threads is not None else len(THREADS) if devices == THREADS else 1
         self.folder = tempfile.mkdtemp(prefix="rnicd-", dir="/run" if os.geteuid() == 0 else None)
         self.log = os.path.join(self.folder, "log")
         self.process = None
@@ -37,7 +40,7 @@ class Softrnicd:
 
     def start(self):
         command = [*self.within, PROGRAM, "--dir", os.path.join(self.folder, "s"),
-                   "--log-level", self.log_level, *(["--user", self.user] if self.user else [])]
+                   "--log-level", self.log_level, "--threads", str(self.threads), *(["--user", self.user] if self.user else [])]
         for device in self.devices:
             command += ["--device", device]
         if self.eal:

@@ -440,10 +440,7 @@ main(int argc, char **argv)
 	self = argv[0];
 	if (argc == 4 && strcmp(argv[1], "client") == 0)
 		return client_main(argv[2], atoi(argv[3]));
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s SOFTRNICD\n", argv[0]);
+	if (daemon_arguments(argc, argv) != 0)
 		return 2;
-	}
-	daemon_program = argv[1];
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -6,7 +6,9 @@ import re
 import statistics
 import time
 
-from daemon.softrnicd import SANITIZED, Softrnicd, descriptors, until
+import pytest
+
+from daemon.softrnicd import PAIR, SANITIZED, THREADS, Softrnicd, descriptors, until
 from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward
 from size import DEFAULT, FULL
 
@@ -102,10 +104,12 @@ def test_softrnicd_is_killed():
     until(lambda: children() == started, "end of processes")
 
 
-def test_testpmd_is_killed():
+@pytest.mark.parametrize("devices", [pytest.param(PAIR, id="pair"),
+                                     pytest.param(THREADS, id="threads", marks=pytest.mark.long)])
+def test_testpmd_is_killed(devices):
     started = children()
     took_log, took_link = [], []
-    with Softrnicd() as daemon:
+    with Softrnicd(devices) as daemon:
         listed = names(daemon)
         idle = descriptors(daemon.process.pid)
         mapped = shared_maps(daemon.process.pid)

@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from daemon.softrnicd import PATIENCE, PROGRAM, SANITIZED, Softrnicd, hand_over
+from daemon.softrnicd import PAIR, PATIENCE, PROGRAM, SANITIZED, THREADS, Softrnicd, hand_over
 from e2e.hugepages import hugepages
 from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward, nobody, send_some, take_in
 from size import FULL
@@ -18,8 +18,8 @@ ROOT = os.geteuid() == 0
 PEER = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "daemon", "daemon_frames_peer")
 
 
-def run(eal, user=None):
-    with Softrnicd() as daemon:
+def run(eal, user=None, devices=PAIR):
+    with Softrnicd(devices) as daemon:
         if user is not None:
             hand_over(daemon, user.pw_uid, user.pw_gid)
         with Testpmd(daemon.vdevs(), eal=eal, user=user) as testpmd:
@@ -48,6 +48,10 @@ def test_no_huge():
 
 def test_no_huge_as_an_ordinary_user():
     run(NO_HUGE, nobody() if ROOT else None)
+
+
+def test_ends_of_two_threads():
+    run(NO_HUGE, devices=THREADS)
 
 
 @pytest.fixture(name="strangers")
@@ -88,8 +92,9 @@ def test_the_address_is_the_devices():
         testpmd.quit()
 
 
-def test_functions_of_one_count_reach_each_other_by_a_switch():
-    with Softrnicd(("name=f,count=3,wire=switch:hub,mac=02:00:00:00:00:fe",), count=3) as daemon:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_functions_of_one_count_reach_each_other_by_a_switch(threads):
+    with Softrnicd(("name=f,count=3,wire=switch:hub,mac=02:00:00:00:00:fe",), count=3, threads=threads) as daemon:
         with Testpmd(daemon.vdevs()[1:]) as testpmd:
             testpmd.prompt()
             for port, tail in ((0, "00:FF"), (1, "01:00")):
@@ -142,9 +147,10 @@ def test_two_processes_on_two_devices():
         daemon.stop()
 
 
-def test_two_processes_check_every_byte():
+@pytest.mark.parametrize("devices", [pytest.param(PAIR, id="pair"), pytest.param(THREADS, id="threads")])
+def test_two_processes_check_every_byte(devices):
     count = 1000000 if FULL else 20000 if SANITIZED else 100000
-    with Softrnicd() as daemon:
+    with Softrnicd(devices) as daemon:
         peers = [subprocess.Popen([PEER, path, str(count)], text=True, stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                  for path in daemon.sockets]

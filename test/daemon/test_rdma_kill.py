@@ -4,14 +4,18 @@
 import os
 import subprocess
 
-from daemon.softrnicd import Softrnicd
+import pytest
+
+from daemon.softrnicd import PAIR, THREADS, Softrnicd
 
 PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "daemon", "daemon_rdma_survivor")
 
 
-def test_all_that_can_die():
+@pytest.mark.parametrize("devices", [pytest.param(PAIR, id="pair"),
+                                     pytest.param(THREADS, id="threads", marks=pytest.mark.long)])
+def test_all_that_can_die(devices):
     said = ""
-    with Softrnicd() as daemon:
+    with Softrnicd(devices) as daemon:
         with subprocess.Popen([PROGRAM, *daemon.sockets], text=True, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as survivor:
             for line in survivor.stdout:

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from daemon.softrnicd import PAIR, Softrnicd
+from daemon.softrnicd import PAIR, THREADS, Softrnicd
 
 PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "e2e", "e2e_rdma_matrix")
 DOCUMENT = os.path.join(os.environ["RDMAPMD_SOURCE"], "doc", "features", "rdma_operations.md")
@@ -14,6 +14,7 @@ DOCUMENT = os.path.join(os.environ["RDMAPMD_SOURCE"], "doc", "features", "rdma_o
 
 @pytest.mark.parametrize("devices,count", [
     pytest.param(PAIR, 2, id="pair"),
+    pytest.param(THREADS, 2, id="threads", marks=pytest.mark.long),
     pytest.param(("name=f,count=3,wire=switch:hub",), 3, id="switch", marks=pytest.mark.long),
 ])
 def test_two_processes(devices, count):
