@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What agree.sh, eth.sh, instr.sh, rdma.sh and rdmo.sh share: options, the build, peers, hugepages. Source it with $me set to the
+# What agree.sh, eth.sh, instr.sh, rdma.sh, rdmo.sh and scale.sh share: options, the build, peers, hugepages. Source it with $me set to the
 # name for messages and with a function usage; it sets $here and $root, and sources lib.sh.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -65,6 +65,54 @@ timed_option()
 	--rows) take '.+' "names" "$@" ;;
 	*) common_option "$@" ;;
 	esac
+}
+
+# What eth.sh and scale.sh run stock testpmd on.
+plugin=""
+softrnicd=""
+
+# measured_option --plugin FILE | --softrnicd FILE
+measured_option()
+{
+	case $1 in
+	--plugin)
+		[ -f "${2:-}" ] || usage_error "--plugin needs a file"
+		plugin=$(realpath "$2")
+		;;
+	--softrnicd)
+		[ -x "${2:-}" ] || usage_error "--softrnicd needs a program"
+		softrnicd=$(realpath "$2")
+		;;
+	esac
+	taken=2
+}
+
+# A build with a sanitizer works, and its figures mean nothing.
+refuse_sanitizer()
+{
+	if meson introspect --buildoptions "$1" | grep -q '"name": "b_sanitize", "value": "[^n]'; then
+		fail "$1 is built with a sanitizer: meson configure -Db_sanitize=none $1"
+	fi
+}
+
+# need_measured: those that were given, or those of build/, built first.
+need_measured()
+{
+	if [ -z "$plugin" ]; then
+		plugin=$root/build/drivers/net/rnic/librte_net_rnic.so
+		softrnicd=${softrnicd:-$root/build/app/softrnicd/softrnicd}
+		setup_build "$root/build" "$root/build/bench-setup.log" || exit 1
+		refuse_sanitizer "$root/build"
+		run_build "$root/build" "$root/build/bench-build.log" || exit 1
+		[ -f "$plugin" ] || fail "the build has no $plugin"
+		[ -x "$softrnicd" ] || fail "the build has no $softrnicd"
+	fi
+	args+=(--plugin "$plugin")
+	if [ -n "$softrnicd" ]; then
+		args+=(--softrnicd "$softrnicd")
+	else
+		say "no row softrnicd: --plugin without --softrnicd" >&2
+	fi
 }
 
 # build_option --build DIR

@@ -23,7 +23,7 @@ PEERS = ("memif_zc", "memif_copy", "memif_single", "virtio_split", "virtio_split
 
 
 class Testpmd(Child):
-    """One interactive dpdk-testpmd, with a file prefix of its own."""
+    """One interactive dpdk-testpmd, with a file prefix of its own: its main lcore on the first CPU, forwarding ones on the others."""
 
     count = 0
 
@@ -31,14 +31,15 @@ class Testpmd(Child):
         Testpmd.count += 1
         self.prefix = f"rdmapmd-bench-{os.getpid()}-{Testpmd.count}"
         self.ports = len(vdevs)
-        command = ["stdbuf", "-oL", "dpdk-testpmd", "--lcores", f"0@{cpus[0]},1@{cpus[1]}",
+        lcores = ",".join(f"{lcore}@{cpu}" for lcore, cpu in enumerate(cpus))
+        command = ["stdbuf", "-oL", "dpdk-testpmd", "--lcores", lcores,
                    "--in-memory", "--no-pci", "--no-telemetry", "--iova-mode=va",
                    f"--file-prefix={self.prefix}", *eal]
         if plugin:
             command += ["-d", plugin]
         command += [f"--vdev={v}" for v in vdevs]
-        command += ["--", "-i", "--nb-cores=1", "--forward-mode=io", f"--txpkts={size}",
-                    f"--total-num-mbufs={MBUFS}", f"--txd={RING}", f"--rxd={RING}",
+        command += ["--", "-i", f"--nb-cores={len(cpus) - 1}", "--forward-mode=io", f"--txpkts={size}",
+                    f"--total-num-mbufs={MBUFS * max(1, self.ports // 2)}", f"--txd={RING}", f"--rxd={RING}",
                     "--no-lsc-interrupt"]
         if len(vdevs) == 1:
             command += ["--port-topology=loop"]
@@ -114,6 +115,7 @@ class Row(turns.Row):
         self.eal = eal
         self.plugin = None
         self.devices = ()  # of a softrnicd, which then runs on the first CPU
+        self.threads = 1  # ... and has so many
         self.must_say = None  # a pattern in what testpmd prints, or the row is not what it says
 
 
@@ -194,26 +196,31 @@ def all_rows(args):
 class Bench(Turns):
     """One run."""
 
-    def __init__(self, args, folder):
-        super().__init__("eth", args, folder, all_rows(args))
+    def __init__(self, args, folder, name="eth", rows=None):
+        super().__init__(name, args, folder, all_rows(args) if rows is None else rows)
         self.turns = [(row, size) for size in args.sizes for row in self.rows]
         self.dropped = []
 
     def label(self, row, what):
         return f"{row.name} ({row.topology}), {what} bytes"
 
+    def device_cpus(self, _row):
+        """Those of softrnicd's threads."""
+        return {self.args.device_cpu if self.args.device_cpu is not None else self.args.cpus[0]}
+
+    def testpmd_cpus(self, row, i):
+        """Of the row's testpmd i. Alone: the forwarding lcore on the second CPU, everything else on the first."""
+        cpus = self.args.cpus
+        return cpus if len(row.processes) == 1 else (cpus[i], cpus[i])
+
     def start_all(self, row, size, folder, running):
         """Put the row's processes into the list and wait until they are ready."""
-        cpus = self.args.cpus
         if row.devices:
-            cpu = self.args.device_cpu if self.args.device_cpu is not None else cpus[0]
-            running.append(Softrnicd(self.args.softrnicd, folder, row.devices, cpu))
+            running.append(Softrnicd(self.args.softrnicd, folder, row.devices, self.device_cpus(row), row.threads))
             running[-1].wait_ready()
         for i, vdevs in enumerate(row.processes):
             vdevs = [v.replace("SIZE", str(size)).replace("DIR", folder) for v in vdevs]
-            # Alone: the forwarding lcore on the second CPU, everything else on the first.
-            pair = cpus if len(row.processes) == 1 else (cpus[i], cpus[i])
-            running.append(Testpmd(folder, pair, vdevs, size, row.plugin, row.eal))
+            running.append(Testpmd(folder, self.testpmd_cpus(row, i), vdevs, size, row.plugin, row.eal))
             running[-1].wait("testpmd> ", START_TIMEOUT, "testpmd did not start")
         for p in running:
             p.wait_ready()

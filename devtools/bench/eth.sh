@@ -47,34 +47,15 @@ Exit code: 0 all rows measured, 1 one was not or something failed, 2 usage.
 USAGE
 }
 
-# A build with a sanitizer works, and its figures mean nothing.
-refuse_sanitizer()
-{
-	if meson introspect --buildoptions "$1" | grep -q '"name": "b_sanitize", "value": "[^n]'; then
-		fail "$1 is built with a sanitizer: meson configure -Db_sanitize=none $1"
-	fi
-}
-
 # 2 MiB pages: two processes with 16,384 mbufs each.
 pages=224
 peers_only=no
-plugin=""
-softrnicd=""
 while [ $# -gt 0 ]; do
 	taken=1
 	case $1 in
 	--quick) args+=(--repeat 1 --seconds 1 --patience 0) ;;
 	--peers-only) peers_only=yes ;;
-	--plugin)
-		[ -f "${2:-}" ] || usage_error "--plugin needs a file"
-		plugin=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
-		taken=2
-		;;
-	--softrnicd)
-		[ -x "${2:-}" ] || usage_error "--softrnicd needs a program"
-		softrnicd=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
-		taken=2
-		;;
+	--plugin | --softrnicd) measured_option "$@" ;;
 	--bursts) take '[1-9][0-9]{0,3}' "a number" "$@" ;;
 	--sizes) take '[0-9]+(,[0-9]+)*' "numbers" "$@" ;;
 	--device-cpu) take '[0-9]+' "a number" "$@" ;;
@@ -85,23 +66,7 @@ done
 
 need_tool dpdk-testpmd dpdk-dev
 need_tool python3 python3
-if [ $peers_only = no ]; then
-	if [ -z "$plugin" ]; then
-		plugin=$root/build/drivers/net/rnic/librte_net_rnic.so
-		softrnicd=${softrnicd:-$root/build/app/softrnicd/softrnicd}
-		setup_build "$root/build" "$root/build/bench-setup.log" || exit 1
-		refuse_sanitizer "$root/build"
-		run_build "$root/build" "$root/build/bench-build.log" || exit 1
-		[ -f "$plugin" ] || fail "the build has no $plugin"
-		[ -x "$softrnicd" ] || fail "the build has no $softrnicd"
-	fi
-	args+=(--plugin "$plugin")
-	if [ -n "$softrnicd" ]; then
-		args+=(--softrnicd "$softrnicd")
-	else
-		say "no row softrnicd: --plugin without --softrnicd" >&2
-	fi
-fi
+[ $peers_only = yes ] || need_measured
 
 build_crossing
 measure $pages "$here/eth.py" --root "$root"

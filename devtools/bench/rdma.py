@@ -115,7 +115,7 @@ class Ours(Side):
         daemon = None
         if self.daemon:
             daemon = Softrnicd(args.softrnicd, folder,
-                               [f"name={i},wire=pair:bench" for i in range(2)], args.cpus[0])
+                               [f"name={i},wire=pair:bench" for i in range(2)], {args.cpus[0]})
         try:
             if daemon:
                 daemon.wait_ready()
@@ -189,7 +189,7 @@ class Ucx(Side):
                   "-f", "-v"]
         log = os.path.join(folder, "ucx.log")
         self.choose_transport()
-        peer = Child(server, log, args.cpus[0])
+        peer = Child(server, log, {args.cpus[0]})
         try:
             wait_listening(self.port, peer)
             output = run(client, START_TIMEOUT, args.cpus[1])
@@ -242,7 +242,7 @@ def run(command, timeout, cpu=None):
     try:
         done = subprocess.run(  # pylint: disable=subprocess-popen-preexec-fn
             command, capture_output=True, text=True, check=False, timeout=timeout,
-            preexec_fn=lambda: prepare_child(cpu))
+            preexec_fn=lambda: prepare_child(None if cpu is None else {cpu}))
     except subprocess.TimeoutExpired as e:
         raise Failed(f"{os.path.basename(command[0])}: no end after {timeout:.0f} s") from e
     if done.returncode != 0:

@@ -26,24 +26,24 @@ class Failed(Exception):
     """A row could not be measured; the text says why."""
 
 
-def prepare_child(cpu=None):
-    """In the child: no process of ours outlives us, however we end; all its threads on one CPU."""
+def prepare_child(cpus=None):
+    """In the child: no process of ours outlives us, however we end; all its threads on these CPUs."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    if cpu is not None:
-        os.sched_setaffinity(0, {cpu})
+    if cpus:
+        os.sched_setaffinity(0, cpus)
 
 
 class Child:
     """A process of a row: what it says, what it costs."""
 
-    def __init__(self, command, log, cpu=None):
+    def __init__(self, command, log, cpus=None):
         self.log = log
         self.name = os.path.basename(command[0])
         self.text = ""
         self.more = threading.Condition()
         self.child = subprocess.Popen(  # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            preexec_fn=lambda: prepare_child(cpu))
+            preexec_fn=lambda: prepare_child(cpus))
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -101,11 +101,11 @@ class Child:
 class Softrnicd(Child):
     """One softrnicd with its sockets in a folder of its own."""
 
-    def __init__(self, program, folder, devices, cpu):
-        command = [program, "--dir", os.path.join(folder, "softrnicd")]
+    def __init__(self, program, folder, devices, cpus, threads=1):
+        command = [program, "--dir", os.path.join(folder, "softrnicd"), "--threads", str(threads)]
         for device in devices:
             command += ["--device", device]
-        super().__init__(command, os.path.join(folder, "softrnicd.log"), cpu)
+        super().__init__(command, os.path.join(folder, "softrnicd.log"), cpus)
         self.devices = len(devices)
 
     def wait_ready(self):
@@ -255,7 +255,7 @@ class Turns:
     def run(self, progress):
         """All of it, while the machine is looked at."""
         if self.args.crossing:
-            self.crossing = Crossing(self.args.crossing, self.folder, self.args.cpus)
+            self.crossing = Crossing(self.args.crossing, self.folder, (self.args.cpus[0], self.args.cpus[-1]))
         try:
             self.run_turns(progress)
         finally:
