@@ -36,6 +36,8 @@ static const char help[] =
 	"      rx_pcap=FILE        receive FILE, as fast as there are buffers, then take the link\n"
 	"                          down; it starts anew for each client\n"
 	"      tx_pcap=FILE        write sent frames to FILE\n"
+	"      wire=null           what is sent goes nowhere, and is gone\n"
+	"      wire=source:BYTES   the same; frames of BYTES bytes come as fast as there are buffers\n"
 	"      mac=xx:xx:xx:xx:xx:xx   default: derived from the name and the process\n"
 	"      like=NAME           the card to imitate, with what it refuses: default, cx4lx, cx5,\n"
 	"                          cx6dx, cx7, their virtual functions (cx5-vf, cx5-vf-trusted,\n"
@@ -155,9 +157,11 @@ parse_wire(struct device_options *device, const char *value)
 {
 	const char *name = strchr(value, ':');
 	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0 ||
-		     strncmp(value, "switch:", 7) == 0;
+		     strncmp(value, "switch:", 7) == 0 || strncmp(value, "source:", 7) == 0;
 
-	if (named ? name[1] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0)
+	if (named ? name[1] == '\0'
+		  : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0 &&
+			    strcmp(value, "null") != 0)
 		return -EINVAL;
 	return parse_text(value, device->wire, sizeof(device->wire));
 }
@@ -348,7 +352,8 @@ static const struct {
 	{ "name", parse_name, "1 to 63 letters, digits, '_', '-' or '.'" },
 	{ "count", parse_count, "a number of devices, 1 to 64" },
 	{ "socket", parse_socket, "a path of 1 to 107 bytes" },
-	{ "wire", parse_wire, "loop, pair:NAME, switch:NAME, port:ETHDEV or pcap" },
+	{ "wire", parse_wire,
+	  "loop, pair:NAME, switch:NAME, port:ETHDEV, pcap, null or source:BYTES" },
 	{ "rx_pcap", parse_rx_pcap, "a path of 1 to 255 bytes" },
 	{ "tx_pcap", parse_tx_pcap, "a path of 1 to 255 bytes" },
 	{ "iface", parse_nothing,

@@ -56,7 +56,8 @@ struct softrnic_conf {
 	/**
 	 * "loop" (default): frames come back; "pair:NAME": to the other device of that name; "switch:NAME": to up to 63
 	 * others of that name; "port:ETHDEV": through that ethdev of the process, which must have EAL; "pcap": by libpcap, as the
-	 * next ones say.
+	 * next ones say; "null": what is sent has arrived; "source:BYTES": the same, and frames of that length come as fast as there
+	 * are buffers.
 	 */
 	const char *wire;
 	/**

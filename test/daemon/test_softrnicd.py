@@ -107,10 +107,11 @@ def test_help_has_examples():
     (["--device", "name=.."], "name="),
     (["--device", "name=" + "x" * 64], "name="),
     (["--device", "name=a", "--device", "name=a"], "two devices"),
-    (["--device", "wire=pair:"], "loop, pair:NAME, switch:NAME, port:ETHDEV or pcap"),
-    (["--device", "wire=switch:"], "loop, pair:NAME, switch:NAME, port:ETHDEV or pcap"),
-    (["--device", "wire=port:"], "loop, pair:NAME, switch:NAME, port:ETHDEV or pcap"),
-    (["--device", "wire=pcap:file"], "loop, pair:NAME, switch:NAME, port:ETHDEV or pcap"),
+    (["--device", "wire=pair:"], "loop, pair:NAME, switch:NAME, port:ETHDEV, pcap, null or source:BYTES"),
+    (["--device", "wire=switch:"], "loop, pair:NAME, switch:NAME, port:ETHDEV, pcap, null or source:BYTES"),
+    (["--device", "wire=port:"], "loop, pair:NAME, switch:NAME, port:ETHDEV, pcap, null or source:BYTES"),
+    (["--device", "wire=null:x"], "loop, pair:NAME, switch:NAME, port:ETHDEV, pcap, null or source:BYTES"),
+    (["--device", "wire=pcap:file"], "loop, pair:NAME, switch:NAME, port:ETHDEV, pcap, null or source:BYTES"),
     (["--device", "rx_pcap="], "a path of 1 to 255 bytes"),
     (["--device", "wire=pcap,iface=eth0"], "wanted is wire=port:net_af_packet0"),
     (["--device", "mac=02:00:00:00:00"], "mac="),
@@ -188,6 +189,8 @@ def test_what_it_cannot_do_it_says(room):
     done = run("--dir", str(room), "--device", "name=" + "x" * 63, "--device", "socket=" + "y" * 99)
     assert done.returncode == 1 and "107 bytes" in done.stderr
     assert run("--dir", "x" * 108).returncode == 2
+    done = run("--dir", str(room / "s"), "--device", "wire=source:59")
+    assert done.returncode == 1 and "60 to " in done.stderr
     done = run("--dir", str(room / "s"), *["--device", "wire=pair:x"] * 3)
     assert done.returncode == 1 and "already joins" in done.stderr
     assert os.listdir(room / "s") == []

@@ -2,6 +2,7 @@
 
 /* Wires, faults, counters, doorbells in all their ways, and the device thread. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -615,6 +616,84 @@ test_host_exit(void **state)
 	}
 }
 
+static void
+test_what_goes_nowhere_counts_as_sent(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic_conf conf = { .name = "a", .wire = "null" };
+	struct softrnic *dev;
+
+	side_open(&f->a, f->poller, &conf);
+	assert_true(is_up(&f->a));
+	for (uint32_t i = 0; i < FRAMES; i++)
+		dp_send(&f->a.sq, f->a.out, 64);
+	dp_run(&f->a.dp);
+	assert_int_equal(dp_stats(&f->a.dp).tx_packets, FRAMES);
+	assert_int_equal(dp_stats(&f->a.dp).tx_bytes, FRAMES * 64);
+	assert_int_equal(dp_stats(&f->a.dp).tx_errors, 0);
+	assert_int_equal(dp_stats(&f->a.dp).wire_no_peer, 0);
+	assert_int_equal(count_received(&f->a), 0);
+	conf.name = "b";
+	conf.wire = "null:x";
+	assert_int_equal(softrnic_create(f->poller, &conf, &dev), -EINVAL);
+}
+
+/* As many as there are buffers, and then no more: none is lost. */
+static void
+test_a_source_fills_all_buffers(void **state)
+{
+	static const uint32_t lengths[] = { 60, 64, 1000, 1514 };
+	static const char *const wrong[] = { "source:59", "source:99999", "source:",
+					     "source",	  "source:6x",	  "source:-64" };
+	struct softrnic_conf conf = { .name = "a" };
+	struct fixture *f = *state;
+	struct softrnic *dev;
+	char wire[32];
+
+	for (unsigned int n = 0; n < sizeof(lengths) / sizeof(lengths[0]); n++) {
+		const struct rnic_cqe *cqe;
+
+		snprintf(wire, sizeof(wire), "source:%u", lengths[n]);
+		conf.wire = wire;
+		side_open(&f->a, f->poller, &conf);
+		dp_run(&f->a.dp);
+		for (uint32_t i = 0; i < 2048; i++) {
+			cqe = dp_cq_next(&f->a.rx_cq);
+			assert_non_null(cqe);
+			assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), lengths[n]);
+			/* Its sums are right, for all that the device knows. */
+			assert_true((cqe->hds_ip_ext & RNIC_CQE_L3_OK) != 0);
+		}
+		assert_null(dp_cq_next(&f->a.rx_cq));
+		assert_int_equal(dp_stats(&f->a.dp).rx_packets, 2048);
+		assert_int_equal(dp_stats(&f->a.dp).rx_no_buffer, 0);
+		/* What is sent is gone. */
+		dp_send(&f->a.sq, f->a.out, 64);
+		dp_post(&f->a.rq, f->a.in, 2048);
+		dp_rq_record(&f->a.rq);
+		dp_run(&f->a.dp);
+		assert_int_equal(dp_stats(&f->a.dp).tx_packets, 1);
+		assert_int_equal(dp_stats(&f->a.dp).rx_packets, 2049);
+		dp_close(&f->a.dp);
+	}
+	for (unsigned int n = 0; n < sizeof(wrong) / sizeof(wrong[0]); n++) {
+		conf.wire = wrong[n];
+		assert_int_equal(softrnic_create(f->poller, &conf, &dev), -EINVAL);
+	}
+}
+
+/* Longer than the port takes: it waits for another MTU, and is no error. */
+static void
+test_a_source_of_frames_that_are_too_long_waits(void **state)
+{
+	struct fixture *f = *state;
+
+	side_open(&f->a, f->poller, &(struct softrnic_conf){ .name = "a", .wire = "source:4000" });
+	dp_run(&f->a.dp);
+	assert_int_equal(dp_stats(&f->a.dp).rx_packets, 0);
+	assert_int_equal(dp_stats(&f->a.dp).rx_errors, 0);
+}
+
 /* Calls from other threads get their turn while the device thread is busy. */
 static void
 test_calls_not_starved(void **state)
@@ -656,6 +735,9 @@ main(void)
 		T(test_headers_out_of_foreign_memory_are_read_once),
 		T(test_checksums_are_of_what_arrives_out_of_foreign_memory),
 		T(test_lost_doorbell),
+		T(test_what_goes_nowhere_counts_as_sent),
+		T(test_a_source_fills_all_buffers),
+		T(test_a_source_of_frames_that_are_too_long_waits),
 		T(test_bar_doorbells),
 		cmocka_unit_test(test_host_thread),
 		cmocka_unit_test(test_host_exit),

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from daemon.softrnicd import until
 from e2e.testpmd import NO_HUGE, PATIENCE, ROUNDS, Testpmd, check_exact, forward, pair, plugin, two_cpus
 
 ROOT = os.geteuid() == 0
@@ -19,6 +20,26 @@ def test_io_forwarding_counts_agree():
         testpmd.prompt()
         testpmd.do("clear port stats all")
         check_exact(forward(testpmd, least=3 * ROUNDS))
+        testpmd.quit()
+        assert not testpmd.complaints()
+
+
+def test_one_direction_alone():
+    """What is sent into the one is gone; out of the other comes as much as there are buffers."""
+    with Testpmd(["net_rnic0,wire=null", "net_rnic1,wire=source:64"]) as testpmd:
+        testpmd.prompt()
+        testpmd.do("set fwd txonly")
+        testpmd.do("start")
+        until(lambda: testpmd.stats()[0]["TX-packets"] > ROUNDS, "packets sent")
+        testpmd.do("stop")
+        testpmd.do("set fwd rxonly")
+        testpmd.do("start")
+        until(lambda: testpmd.stats()[1]["RX-packets"] > ROUNDS, "packets received")
+        testpmd.do("stop")
+        stats = testpmd.stats()
+        assert stats[0]["RX-packets"] == 0 and stats[0]["TX-errors"] == 0
+        assert stats[1]["RX-missed"] == 0 and stats[1]["RX-errors"] == 0
+        assert stats[1]["RX-bytes"] == 64 * stats[1]["RX-packets"]
         testpmd.quit()
         assert not testpmd.complaints()
 

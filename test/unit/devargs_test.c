@@ -99,6 +99,11 @@ test_every_key(void **state)
 	assert_int_equal(
 		rnic_devargs_parse("d", "wire=pcap,rx_pcap=a,tx_pcap=/b/c,iface=eth0", &args), 0);
 	assert_string_equal(args.wire, "pcap");
+	assert_int_equal(rnic_devargs_parse("d", "wire=null", &args), 0);
+	assert_int_equal(rnic_devargs_parse("d", "wire=source:64", &args), 0);
+	assert_string_equal(args.wire, "source:64");
+	assert_int_equal(
+		rnic_devargs_parse("d", "wire=pcap,rx_pcap=a,tx_pcap=/b/c,iface=eth0", &args), 0);
 	assert_string_equal(args.rx_pcap, "a");
 	assert_string_equal(args.tx_pcap, "/b/c");
 	assert_string_equal(args.iface, "eth0");
@@ -255,6 +260,9 @@ static const struct {
 	{ "wire=pair:", "wire=pair:" },
 	{ "wire=port:", "wire=port:" },
 	{ "wire=switch:", "wire=switch:" },
+	{ "wire=source:", "wire=source:" },
+	{ "wire=source", "wire=source" },
+	{ "wire=null:", "wire=null:" },
 	{ "wire=port:net_rnic1", "wire=port:net_rnic1" },
 	{ "wire=pcap:", "wire=pcap:" },
 	{ "rx_pcap=", "rx_pcap=" },

@@ -11,6 +11,7 @@ struct softrnic;
 /* Each may be NULL but name and is_up. */
 struct softrnic_wire_ops {
 	const char *name; /* "loop", "pair" */
+	bool sink;	  /* what is sent has arrived */
 	/*
 	 * First, and without the poller's lock: what waits, or calls into DPDK, whose locks may be held by somebody who
 	 * waits for the poller's. arg: what follows the ':' or NULL

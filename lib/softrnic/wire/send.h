@@ -59,6 +59,8 @@ softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
 			softrnic_wire_pair_send(dev, frame);
 			return;
 		}
+		if (dev->wire != NULL && dev->wire->sink)
+			return;
 	}
 	peer = softrnic_wire_end(dev);
 	if (peer != NULL)
@@ -74,8 +76,9 @@ softrnic_wire_send_burst(struct softrnic *dev, const struct softrnic_burst_frame
 		return likely(dev->peer->port.link_up)
 			       ? softrnic_eth_receive_burst(softrnic_wire_end(dev), frames, count)
 			       : 0;
-	return dev->wire == &softrnic_wire_pair ? softrnic_wire_pair_send_burst(dev, frames, count)
-						: 0;
+	if (dev->wire == &softrnic_wire_pair)
+		return softrnic_wire_pair_send_burst(dev, frames, count);
+	return dev->wire != NULL && dev->wire->sink ? count : 0;
 }
 
 #endif

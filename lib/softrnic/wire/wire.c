@@ -10,15 +10,17 @@
 #include "softrnic/wire/faults.h"
 #include "softrnic/wire/link.h"
 #include "softrnic/wire/loop.h"
+#include "softrnic/wire/null.h"
 #include "softrnic/wire/pair.h"
 #include "softrnic/wire/pcap.h"
 #include "softrnic/wire/port.h"
+#include "softrnic/wire/source.h"
 #include "softrnic/wire/switch.h"
 #include "softrnic/wire/wire.h"
 
 static const struct softrnic_wire_ops *const wires[] = {
-	&softrnic_wire_loop, &softrnic_wire_pair,   &softrnic_wire_port,
-	&softrnic_wire_pcap, &softrnic_wire_switch,
+	&softrnic_wire_loop,   &softrnic_wire_pair, &softrnic_wire_port,   &softrnic_wire_pcap,
+	&softrnic_wire_switch, &softrnic_wire_null, &softrnic_wire_source,
 };
 
 /* *arg: what follows the ':', or NULL */
@@ -47,10 +49,11 @@ softrnic_wire_prepare(struct softrnic *dev, const char *spec)
 
 	ops = wire_find(spec, &arg);
 	if (ops == NULL) {
-		SOFTRNIC_LOG(ERR, dev,
-			     "wire \"%s\" is unknown: expected \"loop\", \"pair:NAME\", "
-			     "\"switch:NAME\", \"port:ETHDEV\" and \"pcap\"",
-			     spec);
+		SOFTRNIC_LOG(
+			ERR, dev,
+			"wire \"%s\" is unknown: expected \"loop\", \"pair:NAME\", "
+			"\"switch:NAME\", \"port:ETHDEV\", \"pcap\", \"null\" and \"source:BYTES\"",
+			spec);
 		return -EINVAL;
 	}
 	if (ops != &softrnic_wire_pcap &&

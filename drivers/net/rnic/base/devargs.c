@@ -86,12 +86,14 @@ set_wire(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	const char *name = strchr(value, ':');
 	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0 ||
-		     strncmp(value, "switch:", 7) == 0;
+		     strncmp(value, "switch:", 7) == 0 || strncmp(value, "source:", 7) == 0;
 
 	RTE_SET_USED(offset);
 	/* A port on the same device thread would wait for itself when it registers memory: a pair does that job. */
 	if (strlen(value) >= sizeof(args->wire) || strncmp(value, "port:net_rnic", 13) == 0 ||
-	    (named ? name[1] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0))
+	    (named ? name[1] == '\0'
+		   : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0 &&
+			     strcmp(value, "null") != 0))
 		return -EINVAL;
 	memcpy(args->wire, value, strlen(value) + 1);
 	return 0;
@@ -311,7 +313,9 @@ static const struct devarg {
 	{ "socket", "the path of a vfio-user socket, of 1 to 107 bytes", set_socket, 0, true },
 	{ "peer", "own (a server of root's or of this user's) or any", set_peer, 0, true },
 	{ "pci", "a PCI function on vfio-pci, as 0000:01:00.0", set_pci, 0, true },
-	{ "wire", "loop, pair:NAME, switch:NAME, port:ETHDEV (no net_rnic) or pcap", set_wire, 0 },
+	{ "wire",
+	  "loop, pair:NAME, switch:NAME, port:ETHDEV (no net_rnic), pcap, null or source:BYTES",
+	  set_wire, 0 },
 	{ "rx_pcap", "the path of a capture, of 1 to 255 bytes", set_path,
 	  offsetof(struct rnic_devargs, rx_pcap) },
 	{ "tx_pcap", "the path of a capture, of 1 to 255 bytes", set_path,
