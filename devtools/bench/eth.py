@@ -27,7 +27,7 @@ class Testpmd(Child):
 
     count = 0
 
-    def __init__(self, folder, cpus, vdevs, size, plugin=None, eal=()):
+    def __init__(self, folder, cpus, vdevs, size, plugin=None, eal=(), mode="io"):
         Testpmd.count += 1
         self.prefix = f"rdmapmd-bench-{os.getpid()}-{Testpmd.count}"
         self.ports = len(vdevs)
@@ -38,7 +38,8 @@ class Testpmd(Child):
         if plugin:
             command += ["-d", plugin]
         command += [f"--vdev={v}" for v in vdevs]
-        command += ["--", "-i", f"--nb-cores={len(cpus) - 1}", "--forward-mode=io", f"--txpkts={size}",
+        self.mode = mode
+        command += ["--", "-i", f"--nb-cores={len(cpus) - 1}", f"--forward-mode={mode}", f"--txpkts={size}",
                     f"--total-num-mbufs={MBUFS * max(1, self.ports // 2)}", f"--txd={RING}", f"--rxd={RING}",
                     "--no-lsc-interrupt"]
         if len(vdevs) == 1:
@@ -72,8 +73,13 @@ class Testpmd(Child):
                 raise Failed("a port's link stays down")
             time.sleep(0.1)
 
+    def start(self, bursts):
+        """Have it forward; where nothing comes by itself, it sends so many bursts first."""
+        start = self.say(f"start tx_first {bursts}" if self.mode == "io" else "start")
+        self.wait(f"{self.mode} packet forwarding", COMMAND_TIMEOUT, "no forwarding", start)
+
     def stats(self):
-        """Of each port: packets and bytes received so far, rate since the last call, errors."""
+        """Of all ports: packets and bytes so far, rate since the last call, errors; sent ones where it only sends, else received ones."""
         start = self.say("show port stats all")
         self.wait(r"(Tx-pps:[^\n]*\n.*?){%d}testpmd> " % self.ports, COMMAND_TIMEOUT,
                   "no port statistics", start)
@@ -82,8 +88,9 @@ class Testpmd(Child):
         def every(name):
             return [int(x) for x in re.findall(re.escape(name) + r":\s+(\d+)", text)]
 
-        return {"packets": sum(every("RX-packets")), "bytes": sum(every("RX-bytes")),
-                "rate": sum(every("Rx-pps")),
+        way = "TX" if self.mode == "txonly" else "RX"
+        return {"packets": sum(every(f"{way}-packets")), "bytes": sum(every(f"{way}-bytes")),
+                "rate": sum(every(f"{way[0]}x-pps")),
                 "errors": sum(every("RX-errors") + every("TX-errors") + every("RX-missed"))}
 
     def stop(self):
@@ -117,6 +124,12 @@ class Row(turns.Row):
         self.devices = ()  # of a softrnicd, which then runs on the first CPU
         self.threads = 1  # ... and has so many
         self.must_say = None  # a pattern in what testpmd prints, or the row is not what it says
+        self.modes = ["io"] * len(processes)
+
+    def one_way(self, mode):
+        """The last process has that mode, alone counts, and has one port; the others do the reverse."""
+        reverse = {"txonly": "rxonly", "rxonly": "txonly"}[mode]
+        self.modes = [reverse] * (len(self.processes) - 1) + [mode]
 
 
 PAIR = "one process: one lcore + device thread"
@@ -176,6 +189,20 @@ def virtio_rows():
     return [split, vector, packed]
 
 
+def one_way_rows(args):
+    """The same, of one direction: our device takes all that is sent, or has something for whoever receives; a peer's other end does that."""
+    wire = {"txonly": "null", "rxonly": "source:SIZE"}[args.mode]
+    ours = our_rows(args)
+    for row in ours:
+        row.processes = [[re.sub("wire=pair:bench", f"wire={wire}", row.processes[0][0])]]
+        row.devices = tuple(f"name=a,wire={wire}" for _ in row.devices[:1])
+        row.copies = "device drops each frame" if args.mode == "txonly" else "device copies each frame once"
+    two = [r for r in memif_rows() + virtio_rows() if len(r.processes) == 2]
+    for row in ours + two:
+        row.one_way(args.mode)
+    return ours, two
+
+
 def floor_rows():
     """No peers: what testpmd itself costs."""
     return [
@@ -189,8 +216,11 @@ def floor_rows():
 
 def all_rows(args):
     """Ours first; then peers, then floors."""
-    ours = [r for r in our_rows(args) if args.plugin and (args.softrnicd or not r.devices)]
-    return ours + memif_rows() + virtio_rows() + floor_rows()
+    if args.mode == "io":
+        ours, peers = our_rows(args), memif_rows() + virtio_rows() + floor_rows()
+    else:
+        ours, peers = one_way_rows(args)
+    return [r for r in ours if args.plugin and (args.softrnicd or not r.devices)] + peers
 
 
 class Bench(Turns):
@@ -216,11 +246,12 @@ class Bench(Turns):
     def start_all(self, row, size, folder, running):
         """Put the row's processes into the list and wait until they are ready."""
         if row.devices:
-            running.append(Softrnicd(self.args.softrnicd, folder, row.devices, self.device_cpus(row), row.threads))
+            devices = [d.replace("SIZE", str(size)) for d in row.devices]
+            running.append(Softrnicd(self.args.softrnicd, folder, devices, self.device_cpus(row), row.threads))
             running[-1].wait_ready()
         for i, vdevs in enumerate(row.processes):
             vdevs = [v.replace("SIZE", str(size)).replace("DIR", folder) for v in vdevs]
-            running.append(Testpmd(folder, self.testpmd_cpus(row, i), vdevs, size, row.plugin, row.eal))
+            running.append(Testpmd(folder, self.testpmd_cpus(row, i), vdevs, size, row.plugin, row.eal, row.modes[i]))
             running[-1].wait("testpmd> ", START_TIMEOUT, "testpmd did not start")
         for p in running:
             p.wait_ready()
@@ -247,11 +278,11 @@ class Bench(Turns):
                 self.start_all(row, size, folder, running)
                 testpmds = [p for p in running if isinstance(p, Testpmd)]
                 for t in testpmds:
-                    start = t.say(f"start tx_first {self.args.bursts}")
-                    t.wait("io packet forwarding", COMMAND_TIMEOUT, "no forwarding", start)
+                    t.start(self.args.bursts)
                 time.sleep(0.3)
                 began = time.monotonic()
-                before, after, others = self.window(running, testpmds)
+                counted = testpmds if row.modes[-1] == "io" else testpmds[-1:]
+                before, after, others = self.window(running, counted)
                 row.window = (began, time.monotonic())
                 dropped = sum(t.stop() for t in testpmds)
             except Failed as e:
@@ -273,12 +304,13 @@ class Bench(Turns):
                 raise Failed(f"frames of {octets / packets:.1f} bytes, not {size}")
             if b["errors"] > a["errors"]:
                 raise Failed(f"{b['errors'] - a['errors']} errors or missed packets")
-        if dropped:
+        # Who only sends drops what finds no room, at whatever rate.
+        if dropped and row.modes[-1] == "io":
             self.dropped.append(f"{row.name}, {size} bytes: {dropped} packets dropped by testpmd")
         return statistics.mean(b["rate"] for b in after) / 1e6, others
 
 
-def add_ratios(report, rows, size):
+def add_ratios(report, rows, size, mode):
     """Ours by each peer's, then our two by each other: of the medians, and of each repetition."""
     def add(name, ours, peer):
         a, b = rows.get(ours), rows.get(peer)
@@ -286,10 +318,11 @@ def add_ratios(report, rows, size):
             report.ratio(name, a.median(size), b.median(size),
                          zip(a.figures.get(size, []), b.figures.get(size, [])))
 
-    for name, ours in ((f"eth{size}", "rnic"), (f"eth{size}_softrnicd", "softrnicd")):
+    prefix = f"eth{size}" if mode == "io" else f"eth{size}_{mode}"
+    for name, ours in ((prefix, "rnic"), (f"{prefix}_softrnicd", "softrnicd")):
         for peer in PEERS:
             add(f"{name}_vs_{peer}", ours, peer)
-    add(f"eth{size}_softrnicd_vs_embedded", "softrnicd", "rnic")
+    add(f"{prefix}_softrnicd_vs_embedded", "softrnicd", "rnic")
 
 
 def make_report(bench, what):
@@ -310,15 +343,24 @@ def make_report(bench, what):
                 cells = [f"{m:.2f}", f"{min(r):.2f} .. {max(r):.2f}", gbps]
             table.rows.append([row.name, *cells, row.topology, row.copies])
         report.tables.append(table)
-        add_ratios(report, by_key, size)
+        add_ratios(report, by_key, size, args.mode)
     in_flight = args.bursts * 32 * 2
+    counted = {
+        "io": ["counted: packets that one forwarding lcore receives a second (testpmd's Rx-pps; both ports"
+               " of a single process added, the mean of the two processes). Each of them is received once"
+               " and sent again once by that lcore; the other core is the device, or the other testpmd,"
+               " which receives and sends the same packets once more and is not added.",
+               f"io forwarding, bursts of 32, rings of {RING}, {in_flight} packets in flight in every row,"
+               " frames without FCS"],
+        "txonly": ["counted: packets that one lcore sends a second (testpmd's Tx-pps in txonly); the other core is the"
+                   " device, which drops them, or the other testpmd in rxonly",
+                   f"bursts of 32, rings of {RING}, frames without FCS"],
+        "rxonly": ["counted: packets that one lcore receives a second (testpmd's Rx-pps in rxonly); the other core is the"
+                   " device, which makes them, or the other testpmd in txonly",
+                   f"bursts of 32, rings of {RING}, frames without FCS"],
+    }
     report.notes += [
-        "counted: packets that one forwarding lcore receives a second (testpmd's Rx-pps; both ports"
-        " of a single process added, the mean of the two processes). Each of them is received once"
-        " and sent again once by that lcore; the other core is the device, or the other testpmd,"
-        " which receives and sends the same packets once more and is not added.",
-        f"io forwarding, bursts of 32, rings of {RING}, {in_flight} packets in flight in every row,"
-        " frames without FCS",
+        *counted[args.mode],
         f"CPUs {args.cpus[0]} (device thread, softrnicd, first of two testpmd) and {args.cpus[1]}"
         " (forwarding lcore, second testpmd)"
         + (f"; device thread and softrnicd on CPU {args.device_cpu}"
@@ -350,6 +392,7 @@ def main():
     p.add_argument("--sizes", type=numbers, default=[64, 1514])
     p.add_argument("--device-cpu", type=int)
     p.add_argument("--bursts", type=int, default=8)
+    p.add_argument("--mode", choices=("io", "txonly", "rxonly"), default="io")
     args = p.parse_args()
     check_args(p, args, (args.rows, [r.key for r in all_rows(args)], "row"))
     pyplot = need_plot(args.plot)

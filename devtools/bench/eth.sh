@@ -31,6 +31,9 @@ The machine must be quiet: two CPUs for this alone.
   --softrnicd FILE the daemon to measure (default: that of build/; with --plugin: none, no such row)
   --cpus A,B       A: device thread, softrnicd, first of two testpmd; B: forwarding lcore, second
   --device-cpu N   pin the device thread, by the driver's poll=, and softrnicd to another CPU than A
+  --mode MODE      io (default); txonly: into our device, which drops all (wire=null), or a peer's other
+                   end in rxonly; rxonly: out of our device, which makes them (wire=source), or a
+                   peer's other end in txonly
   --bursts N       bursts of 32 packets that each port or process sends first (default 8)
   --patience N     measure again, up to N times, when other work used the CPUs (default 2); in all
                    at most half as often as there are measurements
@@ -43,6 +46,7 @@ Exit code: 0 all rows measured, 1 one was not or something failed, 2 usage.
 
   devtools/bench/eth.sh
   devtools/bench/eth.sh --quick --rows softrnicd,memif_zc
+  devtools/bench/eth.sh --mode txonly --sizes 64
   devtools/bench/eth.sh --repeat 9 --json build/eth.json --markdown
 USAGE
 }
@@ -56,6 +60,7 @@ while [ $# -gt 0 ]; do
 	--quick) args+=(--repeat 1 --seconds 1 --patience 0) ;;
 	--peers-only) peers_only=yes ;;
 	--plugin | --softrnicd) measured_option "$@" ;;
+	--mode) take 'io|txonly|rxonly' "io, txonly or rxonly" "$@" ;;
 	--bursts) take '[1-9][0-9]{0,3}' "a number" "$@" ;;
 	--sizes) take '[0-9]+(,[0-9]+)*' "numbers" "$@" ;;
 	--device-cpu) take '[0-9]+' "a number" "$@" ;;

@@ -108,6 +108,7 @@ def main():
     p.add_argument("--threads", type=numbers)
     p.add_argument("--bursts", type=int, default=8)
     p.add_argument("--share", action="store_true")
+    p.set_defaults(mode="io")
     args = p.parse_args()
     have = sorted(os.sched_getaffinity(0))
     args.cpus = args.cpus or have
