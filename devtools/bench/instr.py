@@ -225,6 +225,15 @@ def draw(pyplot, sides, args):
     figure.savefig(args.plot)
 
 
+def values(ours):
+    """What has a bar of its own: FUNCTION_BYTES_burstN, and empty."""
+    if ours is None:
+        return {}
+    found = {f"{name}_{size}_burst{burst}": round(v, 2) for (name, burst, size), v in ours.instr.items()}
+    found.update({row[1]: float(row[2]) for row in ours.empty_rows()})
+    return found
+
+
 def main():
     """See instr.sh --help."""
     p = argparse.ArgumentParser(prog="instr.py")
@@ -291,7 +300,7 @@ def main():
     report.data = {"bench": "instr", "calls": args.calls, "rows": [
         {"driver": s.title, "function": k[0], "burst": k[1], "bytes": k[2],
          "instructions": round(v, 2), "cycles": s.cycles.get(k)}
-        for s in sides for k, v in s.instr.items()]}
+        for s in sides for k, v in s.instr.items()], "values": values(by_title.get("net_rnic"))}
     publish(report, args)
     if pyplot:
         draw(pyplot, sides, args)
