@@ -239,16 +239,28 @@ log_source_of(const char *text, size_t length)
 	return NULL;
 }
 
-/* rte_log() writes a message into this stream and flushes it. */
-static ssize_t
-log_rte(void *cookie, const char *text, size_t length)
+static void
+log_rte_line(const char *text, size_t length)
 {
 	struct log_source *source = log_source_of(text, length);
 
-	(void)cookie;
-	pthread_mutex_lock(&log_lock);
 	if (source == NULL || rte_log_cur_msg_loglevel() >= (int)RTE_LOG_DEBUG || log_share(source))
 		log_emit(text, length);
+}
+
+/* rte_log() writes a message into this stream and flushes it: two threads' messages may be flushed as one. */
+static ssize_t
+log_rte(void *cookie, const char *text, size_t length)
+{
+	const char *end = text + length, *line, *feed;
+
+	(void)cookie;
+	pthread_mutex_lock(&log_lock);
+	for (line = text; line < end; line = feed) {
+		feed = memchr(line, '\n', (size_t)(end - line));
+		feed = feed == NULL ? end : feed + 1;
+		log_rte_line(line, (size_t)(feed - line));
+	}
 	pthread_mutex_unlock(&log_lock);
 	return (ssize_t)length;
 }

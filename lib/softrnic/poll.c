@@ -142,7 +142,7 @@ poll_device(struct softrnic *dev)
 unsigned int
 softrnic_poll(struct softrnic_poller *poller)
 {
-	const bool trunks = atomic_load_explicit(&poller->has_trunks, memory_order_relaxed);
+	const bool trunks = atomic_load(&poller->has_trunks);
 	struct softrnic *dev;
 	unsigned int done = 0;
 

@@ -7,6 +7,7 @@
 
 #include "data_expect.h"
 #include "driver/vport.h"
+#include "test_clock.h"
 
 #define SIDES	3
 #define MACS	1024 /* that it knows */
@@ -38,8 +39,9 @@ run(struct fixture *f)
 	}
 }
 
+/* Without a round of the others. */
 static void
-plug(struct fixture *f, unsigned int side)
+plug_beside(struct fixture *f, unsigned int side)
 {
 	const struct dp_cq_conf cq = { .log_size = 12, .uar = 1, .ignore_overrun = true };
 	const struct dp_side_conf conf = {
@@ -61,6 +63,12 @@ plug(struct fixture *f, unsigned int side)
 	for (uint32_t i = 0; i < BUFFERS; i++)
 		dp_post(&at->rq, at->in, 2048);
 	dp_rq_record(&at->rq);
+}
+
+static void
+plug(struct fixture *f, unsigned int side)
+{
+	plug_beside(f, side);
 	run(f);
 }
 
@@ -260,6 +268,62 @@ test_a_station_that_moves_is_found(void **state)
 	assert_int_equal(send_to(f, 2, 77, 3), B);
 }
 
+/* ... also by those who have not heard from it since. */
+static void
+test_a_station_that_moved_unseen_is_found(void **state)
+{
+	struct fixture *f = *state;
+
+	send_to(f, 0, 300, 77);
+	send_to(f, 0, 300, 1);
+	assert_int_equal(send_to(f, 1, 77, 2), A);
+	/* Only the first one's switch learns of it. */
+	assert_int_equal(send_to(f, 2, 1, 77), A);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(send_to(f, 1, 77, 2), C);
+	assert_int_equal(lost(f), 0);
+}
+
+/*
+ * The second one's thread is late: frames for it fill what there is between them, and the others wait for it a moment, not longer.
+ * A device that comes meanwhile waits along, and not for ever.
+ */
+static void
+test_nobody_waits_long_for_a_thread_that_is_late(void **state)
+{
+	struct fixture *f = *state;
+	struct dp_side *from = &f->sides[0];
+	uint32_t sent;
+
+	plug(f, 0);
+	plug(f, 1);
+	send_to(f, 0, 500, 1);
+	send_to(f, 1, 1, 2);
+	mac_set(from->out, 2);
+	mac_set(from->out + 6, 1);
+	/* 1 MiB, after which there is a wait, and more than the other one, after which frames are lost. */
+	for (sent = 0; sent < 1700; sent++) {
+		dp_send(&from->sq, from->out, 1400);
+		while (dp_cq_next(&from->tx_cq) == NULL) {
+			softrnic_poll(f->pollers[0]);
+			test_clock_advance_us(100);
+		}
+	}
+	plug_beside(f, 2);
+	assert_int_equal(dp_stats(&from->dp).tx_packets, 1 + sent);
+	assert_true(dp_stats(&from->dp).wire_dropped > 0);
+	run(f);
+	while (dp_cq_next(&f->sides[1].rx_cq) != NULL)
+		;
+	assert_int_equal(dp_stats(&f->sides[1].dp).rx_packets + dp_stats(&from->dp).wire_dropped,
+			 1 + sent);
+	/* All is as before. */
+	f->sent = 0;
+	assert_int_equal(send_to(f, 2, 1, 3), A);
+	assert_int_equal(send_to(f, 0, 2, 1), B);
+	assert_int_equal(send_to(f, 1, 3, 2), C);
+}
+
 static void
 test_the_address_that_was_not_seen_for_longest_goes(void **state)
 {
@@ -362,6 +426,8 @@ main(void)
 		ALL(test_unknown_addresses_reach_all_and_known_ones_one, setup_all),
 		ALL(test_groups_reach_all_but_who_sends, setup_all),
 		ALL(test_a_station_that_moves_is_found, setup_all),
+		ALL(test_a_station_that_moved_unseen_is_found, setup_all),
+		ON(test_nobody_waits_long_for_a_thread_that_is_late, setup, 2),
 		/* Each poller's switch has its own addresses, and sees what comes to it. */
 		ON(test_the_address_that_was_not_seen_for_longest_goes, setup_all, 1),
 		ALL(test_an_end_that_leaves_is_forgotten, setup_all),

@@ -17,8 +17,15 @@
 /* Of a test: two pollers, or the host's, and a device on each that is not open yet. */
 struct fixture {
 	struct softrnic_poller *pollers[2];
+	unsigned int woken[2]; /* how often somebody had work for them */
 	struct dp_side a, b;
 };
+
+static void
+count_wake(void *woken)
+{
+	(*(unsigned int *)woken)++;
+}
 
 static void
 side_post(struct dp_side *side, uint32_t count)
@@ -29,11 +36,12 @@ side_post(struct dp_side *side, uint32_t count)
 }
 
 static void
-side_open(struct dp_side *side, struct softrnic_poller *poller, const char *name)
+side_open_with(struct dp_side *side, struct softrnic_poller *poller, const char *name,
+	       uint32_t delay_us)
 {
 	const struct dp_cq_conf cq = { .log_size = 12, .uar = 1, .ignore_overrun = true };
 	const struct dp_side_conf conf = {
-		.device = { .name = name, .wire = "pair:cable" },
+		.device = { .name = name, .wire = "pair:cable", .delay_us = delay_us },
 		.mtu = 4500,
 		.tx_cq = cq,
 		.rx_cq = cq,
@@ -48,6 +56,12 @@ side_open(struct dp_side *side, struct softrnic_poller *poller, const char *name
 	assert_int_equal(dp_side_open(side, poller, &conf), 0);
 	side->out[0] = 2;
 	side_post(side, BUFFERS);
+}
+
+static void
+side_open(struct dp_side *side, struct softrnic_poller *poller, const char *name)
+{
+	side_open_with(side, poller, name, 0);
 }
 
 static void
@@ -68,6 +82,8 @@ setup(void **state)
 	rc = softrnic_poller_create(&f->pollers[0]);
 	if (rc == 0)
 		rc = softrnic_poller_create_beside(f->pollers[0], &f->pollers[1]);
+	for (unsigned int i = 0; i < 2 && rc == 0; i++)
+		softrnic_poller_set_wake(f->pollers[i], count_wake, &f->woken[i]);
 	*state = f;
 	return rc;
 }
@@ -240,6 +256,75 @@ test_senders_wait_for_room(void **state)
 	assert_int_equal(dp_stats(&f->b.dp).rx_packets, LONG_COUNT);
 }
 
+/* So they do where each round sends little, and behind a delay. */
+static void
+test_senders_of_small_rounds_wait_too(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic_stats stats;
+
+	for (uint32_t sent = 0; sent < LONG_COUNT; sent++) {
+		dp_send(&f->a.sq, f->a.out, LONG_BYTES);
+		for (unsigned int i = 0; i < 4; i++)
+			softrnic_poll(f->pollers[0]);
+	}
+	stats = dp_stats(&f->a.dp);
+	assert_true(stats.tx_packets > 0 && stats.tx_packets < LONG_COUNT);
+	run(f);
+	assert_int_equal(dp_stats(&f->a.dp).tx_packets, LONG_COUNT);
+	assert_int_equal(dp_stats(&f->a.dp).wire_dropped, 0);
+	assert_int_equal(dp_stats(&f->b.dp).rx_packets, LONG_COUNT);
+}
+
+static void
+test_delayed_frames_wait_too(void **state)
+{
+	struct fixture *f = *state;
+
+	side_open_with(&f->a, f->pollers[0], "a", 100000);
+	side_open(&f->b, f->pollers[1], "b");
+	run(f);
+	for (uint32_t sent = 0; sent < LONG_COUNT; sent++)
+		dp_send(&f->a.sq, f->a.out, LONG_BYTES);
+	while (dp_stats(&f->a.dp).tx_packets < LONG_COUNT)
+		softrnic_poll(f->pollers[0]);
+	usleep(150000);
+	for (unsigned int i = 0; i < 1000; i++)
+		softrnic_poll(f->pollers[0]);
+	assert_int_equal(dp_stats(&f->b.dp).rx_packets, 0);
+	run(f);
+	assert_int_equal(dp_stats(&f->a.dp).wire_dropped, 0);
+	assert_int_equal(dp_stats(&f->b.dp).rx_packets, LONG_COUNT);
+}
+
+/* Who may sleep is told: of what was sent, of room that was waited for, of an end that goes. */
+static void
+test_the_other_thread_is_woken(void **state)
+{
+	struct fixture *f = *state;
+	unsigned int before = f->woken[1];
+
+	dp_send(&f->a.sq, f->a.out, 60);
+	while (dp_cq_next(&f->a.tx_cq) == NULL)
+		softrnic_poll(f->pollers[0]);
+	assert_true(f->woken[1] > before);
+	softrnic_poll(f->pollers[1]);
+	before = f->woken[0];
+	softrnic_poll(f->pollers[1]);
+	assert_int_equal(f->woken[0], before);
+	for (uint32_t sent = 0; sent < LONG_COUNT; sent++)
+		dp_send(&f->a.sq, f->a.out, LONG_BYTES);
+	for (unsigned int i = 0; i < 1000; i++)
+		softrnic_poll(f->pollers[0]);
+	before = f->woken[0];
+	softrnic_poll(f->pollers[1]);
+	assert_true(f->woken[0] > before);
+	run(f);
+	before = f->woken[0];
+	assert_int_equal(drv_link_switch(&f->b.dp.drv, RNIC_VPORT_STATE_DOWN), 0);
+	assert_true(f->woken[0] > before);
+}
+
 /* Who does not take it does not hold it up, either: without buffers frames are lost at the receiver, and counted there. */
 static void
 test_a_receiver_without_buffers_holds_nobody_up(void **state)
@@ -377,63 +462,60 @@ test_threads_pass_all_frames_in_order(void **state)
 	assert_int_equal(dp_stats(&f->a.dp).rx_bytes, dp_stats(&f->b.dp).tx_bytes);
 }
 
-/* Asleep, a thread is woken by what another one sends; else each of these would wait for a timer. */
+/* The other end's link goes and comes under load: each frame is delivered, or counted with who sent it. */
 static void
-test_a_sleeping_thread_is_woken(void **state)
+test_frames_to_a_link_that_goes_are_delivered_or_counted(void **state)
 {
 	struct fixture *f = *state;
-	struct flow there = { &f->a, &f->b, 0, 0 };
+	struct softrnic_stats sender;
 
 	side_open(&f->a, f->pollers[0], "a");
 	side_open(&f->b, f->pollers[1], "b");
 	wait_for_link(&f->a, true);
-	wait_for_link(&f->b, true);
 	for (unsigned int i = 0; i < 20; i++) {
-		usleep(20000);
-		dp_send(&f->a.sq, f->a.out, 60 + there.sent++ % 1000);
-		for (unsigned int naps = 0; there.received < there.sent; naps++) {
+		for (unsigned int k = 0; k < 300; k++)
+			dp_send(&f->a.sq, f->a.out, 60 + k);
+		usleep(10 * (i % 7));
+		assert_int_equal(drv_link_switch(&f->b.dp.drv, RNIC_VPORT_STATE_DOWN), 0);
+		wait_for_link(&f->a, false);
+		assert_int_equal(drv_link_switch(&f->b.dp.drv, RNIC_VPORT_STATE_FOLLOW), 0);
+		wait_for_link(&f->a, true);
+		for (unsigned int naps = 0;; naps++) {
+			sender = dp_stats(&f->a.dp);
+			if (sender.tx_packets + sender.tx_errors == 300 * (i + 1) &&
+			    sender.tx_packets ==
+				    dp_stats(&f->b.dp).rx_packets + sender.wire_no_peer)
+				break;
 			assert_true(naps < 100000);
-			usleep(20);
-			there.received += dp_cq_next(&f->b.rx_cq) != NULL;
+			usleep(100);
 		}
 	}
+	assert_int_equal(sender.wire_dropped, 0);
 }
 
-/* Frames are under way all the time, and the other end is reset, leaves and comes: each is delivered, or counted. */
+/* Resets and ends of either side, under load: who is left goes on, and who comes is joined to it. */
 static void
 test_either_end_is_reset_and_leaves_under_load(void **state)
 {
 	struct fixture *f = *state;
-	struct softrnic_stats stats;
 
 	for (unsigned int i = 0; i < 40; i++) {
+		struct dp_side *goes = i % 2 == 0 ? &f->a : &f->b;
+		struct dp_side *stays = i % 2 == 0 ? &f->b : &f->a;
+
 		side_open(&f->a, f->pollers[0], "a");
 		side_open(&f->b, f->pollers[1], "b");
 		wait_for_link(&f->a, true);
 		wait_for_link(&f->b, true);
-		for (unsigned int k = 0; k < 300; k++)
+		for (unsigned int k = 0; k < 300; k++) {
 			dp_send(&f->a.sq, f->a.out, 60 + k);
-		if (i % 4 == 0)
-			softrnic_reset(f->b.dp.dev);
-		if (i % 4 < 2) {
-			side_close(&f->b);
-			wait_for_link(&f->a, false);
-			stats = dp_stats(&f->a.dp);
-			assert_true(stats.wire_no_peer <= stats.tx_packets);
-			side_close(&f->a);
-			continue;
+			dp_send(&f->b.sq, f->b.out, 60 + k);
 		}
-		if (i % 4 == 2)
-			softrnic_reset(f->a.dp.dev);
-		else
-			while (dp_stats(&f->a.dp).tx_packets < 300)
-				usleep(100);
-		side_close(&f->a);
-		wait_for_link(&f->b, false);
-		stats = dp_stats(&f->b.dp);
-		if (i % 4 == 3)
-			assert_int_equal(stats.rx_packets, 300);
-		side_close(&f->b);
+		if (i % 4 < 2)
+			softrnic_reset(goes->dp.dev);
+		side_close(goes);
+		wait_for_link(stays, false);
+		side_close(stays);
 	}
 }
 
@@ -447,11 +529,14 @@ main(void)
 		T(test_the_link_is_up_while_the_other_end_is, setup),
 		T(test_names_and_ends_are_of_all_pollers, setup_both),
 		T(test_senders_wait_for_room, setup_both),
+		T(test_senders_of_small_rounds_wait_too, setup_both),
+		T(test_delayed_frames_wait_too, setup),
+		T(test_the_other_thread_is_woken, setup_both),
 		T(test_a_receiver_without_buffers_holds_nobody_up, setup_both),
 		T(test_who_leaves_leaves_nothing_uncounted, setup_both),
 #define H(name) cmocka_unit_test_setup_teardown(name, setup_threads, teardown_threads)
 		H(test_threads_pass_all_frames_in_order),
-		H(test_a_sleeping_thread_is_woken),
+		H(test_frames_to_a_link_that_goes_are_delivered_or_counted),
 		H(test_either_end_is_reset_and_leaves_under_load),
 	};
 

@@ -43,7 +43,7 @@ group_enter(struct softrnic_group *group, struct softrnic_poller *poller)
 	return rc;
 }
 
-/* While there are devices, those of one poller may wake another one's thread. */
+/* While there are devices, those of one poller may wake another one's thread, unless that never had any. */
 static int
 group_leave(struct softrnic_poller *poller)
 {
@@ -51,7 +51,7 @@ group_leave(struct softrnic_poller *poller)
 	bool busy, last = true;
 
 	pthread_mutex_lock(&group->lock);
-	busy = !TAILQ_EMPTY(&group->devices);
+	busy = poller->used && !TAILQ_EMPTY(&group->devices);
 	if (!busy)
 		group->pollers[poller->index] = NULL;
 	for (unsigned int i = 0; i < SOFTRNIC_POLLERS; i++)
@@ -80,7 +80,7 @@ poller_create(struct softrnic_group *group, struct softrnic_poller **out)
 		return rc;
 	}
 	TAILQ_INIT(&poller->devices);
-	LIST_INIT(&poller->segments);
+	TAILQ_INIT(&poller->segments);
 	poller->budget.entries = poller->budget.ranges = softrnic_tunables.entries;
 	rc = group_enter(group, poller);
 	if (rc != 0) {
@@ -188,6 +188,7 @@ softrnic_poller_add(struct softrnic_poller *poller, struct softrnic *dev)
 	if (rc != 0)
 		return rc;
 	dev->poller = poller;
+	poller->used = true;
 	TAILQ_INSERT_TAIL(&poller->devices, dev, link);
 	return 0;
 }

@@ -36,11 +36,13 @@ struct softrnic_poller {
 	pthread_mutex_t lock;
 	atomic_uint waiting; /* calls that want the lock */
 	TAILQ_HEAD(, softrnic) devices;
-	LIST_HEAD(, softrnic_segment) segments; /* those of the group's that are this poller's */
-	atomic_bool has_trunks;			/* they have, or had: set by others, too */
+	TAILQ_HEAD(softrnic_segments, softrnic_segment)
+	segments;		/* of the group's, those of this poller */
+	atomic_bool has_trunks; /* they have, or had: set by others, too */
 	struct softrnic_budget budget;
 	struct softrnic_group *group;
 	unsigned int index; /* in it */
+	bool used;	    /* it has, or had, devices */
 	/* set before the first device joins, cleared after the last has left */
 	void (*wake)(void *arg);
 	void *wake_arg;

@@ -160,8 +160,8 @@ softrnic_doorbells_poll(struct softrnic *dev)
 	}
 	if (TAILQ_EMPTY(&dev->active_sqs))
 		return 0;
-	/* Who makes room is another thread. */
-	return unlikely(dev->wire_busy) ? 1 : doorbell_poll_sqs(dev);
+	/* Who makes room is another thread, and wakes this one. */
+	return unlikely(dev->wire_busy) ? 0 : doorbell_poll_sqs(dev);
 }
 
 /* What a store to [offset, offset + 8) of a page means, once its second half is there. */

@@ -243,7 +243,7 @@ softrnic_qps_poll(struct softrnic *dev)
 	dev->now = now - dev->power_on_ns;
 	if (unlikely(dev->now >= dev->qps_deadline || dev->timed_left > 0)) {
 		if (qps_wait_for_wire(dev))
-			return 1;
+			return dev->wire_full;
 		qps_expire(dev);
 	}
 	softrnic_share_begin(dev, now + SOFTRNIC_SHARE_NS);

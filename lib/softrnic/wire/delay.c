@@ -108,7 +108,7 @@ softrnic_delay_poll(struct softrnic *dev)
 	now = softrnic_now_ns();
 	dev->now = now - dev->power_on_ns;
 	softrnic_share_set_end(dev, now + SOFTRNIC_SHARE_NS);
-	while (delay->count > 0 && !softrnic_share_is_over(dev)) {
+	while (delay->count > 0 && !dev->wire_busy && !softrnic_share_is_over(dev)) {
 		entry = (struct delay_entry *)(delay->room + delay->head);
 		if (entry->due > dev->now)
 			break;

@@ -271,7 +271,7 @@ softrnic_faults_poll(struct softrnic *dev)
 	struct softrnic_faults *faults = dev->faults;
 	unsigned int done = softrnic_delay_poll(dev);
 
-	if (!faults->holds || ++faults->held_polls < FAULT_HOLD_POLLS)
+	if (!faults->holds || ++faults->held_polls < FAULT_HOLD_POLLS || dev->wire_busy)
 		return done;
 	/* Nothing else may have looked at the clock of late, and time never goes back for who receives. */
 	dev->now = softrnic_now_ns() - dev->power_on_ns;

@@ -6,6 +6,7 @@
  */
 #include <rte_branch_prediction.h>
 
+#include "softrnic/base/work.h"
 #include "softrnic/receive/burst.h"
 #include "softrnic/receive/receive.h"
 #include "softrnic/wire/pair.h"
@@ -21,24 +22,29 @@ pair_receive_alone(struct softrnic *dev, const struct softrnic_burst_frame *from
 	softrnic_eth_receive(dev, &frame);
 }
 
-static void
+/* What came is for the end that was there; with two of them here, for nobody any more. */
+static uint32_t
 pair_receive(struct softrnic_segment *segment, unsigned int trunk,
 	     const struct softrnic_burst_frame *frames, uint32_t count)
 {
 	struct softrnic *dev = segment->ends[segment->ends[0] == NULL];
 	uint32_t taken = 0, together;
 
-	(void)trunk;
-	if (unlikely(!dev->port.link_up)) {
-		dev->stats.wire_no_peer += count;
-		return;
-	}
-	while (taken < count) {
-		together = softrnic_eth_receive_burst(dev, frames + taken, count - taken);
+	while (taken < count && !softrnic_share_is_over(dev)) {
+		if (unlikely(!dev->port.link_up || dev->peer != NULL)) {
+			softrnic_trunk_lost(segment, trunk, &frames[taken]);
+			together = 1;
+		} else {
+			together = softrnic_eth_receive_burst(dev, frames + taken, count - taken);
+			if (together == 0) {
+				pair_receive_alone(dev, &frames[taken]);
+				together = 1;
+			}
+		}
+		softrnic_spend(dev, together);
 		taken += together;
-		if (together == 0)
-			pair_receive_alone(dev, &frames[taken++]);
 	}
+	return taken;
 }
 
 static void
@@ -52,6 +58,7 @@ static const struct softrnic_segment_ops pair_ops = {
 	.wire = "pair",
 	.bytes = sizeof(struct softrnic_segment),
 	.ends_max = 2,
+	.wait_ns = SOFTRNIC_NEVER_NS, /* nobody else does */
 	.receive = pair_receive,
 	.forget = pair_forget,
 };
@@ -102,7 +109,7 @@ softrnic_wire_pair_send(struct softrnic *dev, const struct softrnic_frame *frame
 	const unsigned int trunk = softrnic_trunk_next(segment, 0);
 
 	if (likely(trunk < SOFTRNIC_POLLERS))
-		softrnic_trunk_send(dev, segment, trunk, frame);
+		softrnic_trunk_send(dev, segment, trunk, frame, SOFTRNIC_TRUNK_ALONE);
 	else
 		dev->stats.wire_no_peer++;
 }

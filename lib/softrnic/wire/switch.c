@@ -5,7 +5,8 @@
  * switch does, and hands them over as a pair does. Packets of queue pairs that stay descriptors teach it nothing: where they
  * go is decided by the tables of addresses, once for all packets of a queue pair.
  *
- * Each poller has a switch of its own, and trunks join it to those of the others. What came from a trunk goes to no other one.
+ * Each poller has a switch of its own, and trunks join it to those of the others. What came from a trunk goes to no other one, but
+ * for a frame that the sender's switch has sent there alone, and that is for a station which has moved since: that goes on once.
  */
 #include <string.h>
 
@@ -23,6 +24,8 @@
 /* Where a station is, behind the numbers of the ends: */
 #define SWITCH_NOBODY SWITCH_ENDS
 #define SWITCH_TRUNKS (SWITCH_NOBODY + 1) /* and the trunk's number */
+/* A trunk that is full for longer loses frames: those of the switch's other ends have their rounds to keep. */
+#define SWITCH_WAIT_NS UINT64_C(1000000)
 
 struct switch_mac {
 	uint64_t mac;
@@ -133,13 +136,14 @@ switch_forget_trunk(struct softrnic_segment *segment, unsigned int trunk)
 	switch_forget(switch_of(segment), SWITCH_TRUNKS + trunk);
 }
 
-static void switch_receive(struct softrnic_segment *segment, unsigned int trunk,
-			   const struct softrnic_burst_frame *frames, uint32_t count);
+static uint32_t switch_receive(struct softrnic_segment *segment, unsigned int trunk,
+			       const struct softrnic_burst_frame *frames, uint32_t count);
 
 static const struct softrnic_segment_ops switch_ops = {
 	.wire = "switch",
 	.bytes = sizeof(struct wire_switch),
 	.ends_max = SWITCH_ENDS,
+	.wait_ns = SWITCH_WAIT_NS,
 	.receive = switch_receive,
 	.forget = switch_forget_trunk,
 };
@@ -197,11 +201,28 @@ switch_reaches(const struct softrnic *dev, struct softrnic *end)
 	return true;
 }
 
+/* Into all trunks but that one: how many. */
+static unsigned int
+switch_flood_trunks(struct softrnic *dev, struct softrnic_segment *segment, unsigned int but,
+		    const struct softrnic_frame *frame, unsigned int how)
+{
+	unsigned int reached = 0, trunk;
+
+	for (trunk = softrnic_trunk_next(segment, 0); trunk < SOFTRNIC_POLLERS;
+	     trunk = softrnic_trunk_next(segment, trunk + 1)) {
+		if (trunk == but)
+			continue;
+		softrnic_trunk_send(dev, segment, trunk, frame, how);
+		reached++;
+	}
+	return reached;
+}
+
 static void
 switch_flood(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	struct softrnic_segment *segment = dev->wire_data;
-	unsigned int reached = 0, trunk;
+	unsigned int reached = 0;
 
 	for (unsigned int end = 0; end < SWITCH_ENDS; end++) {
 		if (!switch_reaches(dev, segment->ends[end]))
@@ -209,11 +230,7 @@ switch_flood(struct softrnic *dev, const struct softrnic_frame *frame)
 		softrnic_eth_hand_over(segment->ends[end], frame);
 		reached++;
 	}
-	for (trunk = softrnic_trunk_next(segment, 0); trunk < SOFTRNIC_POLLERS;
-	     trunk = softrnic_trunk_next(segment, trunk + 1)) {
-		softrnic_trunk_send(dev, segment, trunk, frame);
-		reached++;
-	}
+	reached += switch_flood_trunks(dev, segment, SOFTRNIC_POLLERS, frame, 0);
 	dev->stats.wire_no_peer += reached == 0;
 	/* The first one is what a frame costs who sends it on any wire. */
 	if (reached > 1)
@@ -236,55 +253,94 @@ softrnic_wire_switch_send(struct softrnic *dev, const struct softrnic_frame *fra
 	if (entry == NULL || entry->end == SWITCH_NOBODY)
 		switch_flood(dev, frame);
 	else if (entry->end >= SWITCH_TRUNKS && segment->trunks[entry->end - SWITCH_TRUNKS].up)
-		softrnic_trunk_send(dev, segment, entry->end - SWITCH_TRUNKS, frame);
+		softrnic_trunk_send(dev, segment, entry->end - SWITCH_TRUNKS, frame,
+				    SOFTRNIC_TRUNK_ALONE);
 	else if (entry->end < SWITCH_NOBODY && switch_reaches(dev, segment->ends[entry->end]))
 		softrnic_eth_hand_over(segment->ends[entry->end], frame);
 	else
 		dev->stats.wire_no_peer++;
 }
 
-/* From another poller's switch, to the end that it is for, or to all. Who pays is the first of them. */
-static void
+/* To the end that a frame from another poller's switch is for, or to all: how many it reached. */
+static unsigned int
 switch_deliver(struct softrnic_segment *segment, unsigned int to,
 	       const struct softrnic_frame *frame)
 {
-	struct softrnic *payer = NULL;
 	unsigned int reached = 0;
 
 	for (unsigned int end = 0; end < SWITCH_ENDS; end++) {
-		if (segment->ends[end] == NULL)
-			continue;
-		payer = payer == NULL ? segment->ends[end] : payer;
-		if ((to != SWITCH_NOBODY && to != end) || !segment->ends[end]->port.link_up)
+		if (segment->ends[end] == NULL || (to != SWITCH_NOBODY && to != end) ||
+		    !segment->ends[end]->port.link_up)
 			continue;
 		softrnic_eth_receive(segment->ends[end], frame);
 		reached++;
 	}
-	if (reached > 1)
-		softrnic_spend(payer, reached - 1);
-	else if (reached == 0)
-		payer->stats.wire_no_peer++;
+	return reached;
 }
 
-static void
+/*
+ * A frame that came here alone, to look for a station that is not here: it goes where that is known to be, or to all who have not
+ * seen it. Returns whether it goes anywhere.
+ */
+static unsigned int
+switch_forward(struct softrnic *payer, struct softrnic_segment *segment, unsigned int from,
+	       const struct switch_mac *entry, const struct softrnic_frame *frame)
+{
+	unsigned int trunk;
+
+	if (entry == NULL || entry->end == SWITCH_NOBODY)
+		return switch_flood_trunks(payer, segment, from, frame, SOFTRNIC_TRUNK_FORWARDED);
+	if (entry->end < SWITCH_TRUNKS)
+		return 0;
+	trunk = entry->end - SWITCH_TRUNKS;
+	if (trunk == from || !segment->trunks[trunk].up)
+		return 0;
+	softrnic_trunk_send(payer, segment, trunk, frame, SOFTRNIC_TRUNK_FORWARDED);
+	return 1;
+}
+
+/* Returns how many ends and trunks it goes to. */
+static unsigned int
+switch_take(struct softrnic *payer, struct softrnic_segment *segment, unsigned int trunk,
+	    const struct softrnic_burst_frame *from)
+{
+	struct wire_switch *sw = switch_of(segment);
+	const struct switch_mac *entry = NULL;
+	struct softrnic_frame frame;
+	unsigned int reached = 0;
+
+	/* Who sent it is elsewhere, if it was sent on. */
+	if ((from->end & SOFTRNIC_TRUNK_FORWARDED) == 0)
+		switch_learn(sw, from->bytes + 6, SWITCH_TRUNKS + trunk);
+	if (from->class == SOFTRNIC_ETH_UNICAST)
+		entry = switch_find_mac(sw, switch_mac_of(from->bytes));
+	softrnic_burst_alone(from, &frame);
+	if (entry == NULL || entry->end <= SWITCH_NOBODY)
+		reached =
+			switch_deliver(segment, entry != NULL ? entry->end : SWITCH_NOBODY, &frame);
+	if ((from->end & SOFTRNIC_TRUNK_ALONE) == 0)
+		return reached;
+	if (entry == NULL || entry->end >= SWITCH_NOBODY)
+		reached += switch_forward(payer, segment, trunk, entry, &frame);
+	/* Of a frame that goes to several it is no loss that nobody here takes it. */
+	if (reached == 0)
+		softrnic_trunk_lost(segment, trunk, from);
+	return reached;
+}
+
+static uint32_t
 switch_receive(struct softrnic_segment *segment, unsigned int trunk,
 	       const struct softrnic_burst_frame *frames, uint32_t count)
 {
-	struct wire_switch *sw = switch_of(segment);
-	const struct softrnic_burst_frame *from;
-	struct softrnic_frame frame;
+	struct softrnic *payer = softrnic_segment_payer(segment);
+	uint32_t taken;
 
-	for (from = frames; from < frames + count; from++) {
-		const struct switch_mac *entry = NULL;
+	for (taken = 0; taken < count && !softrnic_share_is_over(payer); taken++) {
+		unsigned int reached = switch_take(payer, segment, trunk, &frames[taken]);
 
-		switch_learn(sw, from->bytes + 6, SWITCH_TRUNKS + trunk);
-		if (from->class == SOFTRNIC_ETH_UNICAST)
-			entry = switch_find_mac(sw, switch_mac_of(from->bytes));
-		softrnic_burst_alone(from, &frame);
-		/* Who is behind another trunk, gets it from the sender's switch. */
-		if (entry == NULL || entry->end <= SWITCH_NOBODY)
-			switch_deliver(segment, entry != NULL ? entry->end : SWITCH_NOBODY, &frame);
+		softrnic_spend(payer, reached > 1 ? reached : 1);
 	}
+	return taken;
 }
 
 /* ---- Packets of queue pairs ---- */

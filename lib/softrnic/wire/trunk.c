@@ -6,8 +6,9 @@
  * has written at the end of its round, and the reader says how far it got: two words cross between the threads for a round, not
  * for a frame.
  *
- * A lane that is nearly full makes its senders wait (dev->wire_busy). What is under way has room still: it is as much as any WQE
- * sends. So nothing is lost between pollers, but for what the other end's last device leaves behind.
+ * A lane that is half full makes its senders wait (dev->wire_busy) for as long as the wire allows. What is under way has room
+ * still: it is more than any WQE sends. Behind that a frame that finds no room is lost, and its sender's device counts it, as it does
+ * what the other end has received and found nobody for, and what the other end's last device leaves behind.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,21 +35,24 @@
 
 struct lane_entry {
 	uint32_t bytes;	 /* to the next one */
-	uint32_t length; /* of the frame behind this; 0: there is none */
+	uint16_t length; /* of the frame behind this; 0: there is none */
+	uint16_t said;	 /* SOFTRNIC_TRUNK_... */
 };
+_Static_assert(SOFTRNIC_FRAME_BYTES_MAX <= UINT16_MAX + 1, "a frame's length fits its entry");
 
 /* Positions only grow; modulo LANE_BYTES they are offsets. */
 struct lane {
 	/* the writer's */
 	uint64_t tail, shown_at; /* behind the newest entry, and behind the newest that is shown */
 	uint64_t head_seen;
-	uint64_t written; /* frames */
-	uint8_t *room;
+	uint8_t *room; /* made for the first frame; the reader's from there on */
 	/* the writer tells the reader */
 	_Alignas(RTE_CACHE_LINE_SIZE) _Atomic uint64_t shown;
+	_Atomic bool wanted; /* it waits for room */
 	/* the reader tells the writer */
 	_Alignas(RTE_CACHE_LINE_SIZE) _Atomic uint64_t head;
-	_Atomic uint64_t read; /* frames */
+	_Atomic bool has_lost;
+	_Atomic uint64_t lost[SOFTRNIC_SEGMENT_ENDS]; /* frames of each end that found nobody */
 };
 
 struct softrnic_trunk {
@@ -86,13 +90,6 @@ trunk_create(struct softrnic_poller *here, struct softrnic_poller *there)
 	trunk->sides[1].poller = there;
 	atomic_store(&here->has_trunks, true);
 	atomic_store(&there->has_trunks, true);
-	/* Not touched before they are used. */
-	trunk->lanes[0].room = aligned_alloc(RTE_CACHE_LINE_SIZE, LANE_BYTES);
-	trunk->lanes[1].room = aligned_alloc(RTE_CACHE_LINE_SIZE, LANE_BYTES);
-	if (trunk->lanes[0].room == NULL || trunk->lanes[1].room == NULL) {
-		trunk_put(trunk);
-		return NULL;
-	}
 	return trunk;
 }
 
@@ -122,7 +119,8 @@ lane_has(struct lane *lane, uint64_t bytes)
 {
 	if (likely(lane_free(lane) >= bytes))
 		return true;
-	lane->head_seen = atomic_load_explicit(&lane->head, memory_order_acquire);
+	/* In one order with `wanted` and the reader's looks at that. */
+	lane->head_seen = atomic_load(&lane->head);
 	return lane_free(lane) >= bytes;
 }
 
@@ -132,15 +130,25 @@ lane_entry(const struct lane *lane, uint64_t position)
 	return (struct lane_entry *)(lane->room + position % LANE_BYTES);
 }
 
+/* The first frame. */
+static __attribute__((noinline)) bool
+lane_begin(struct lane *lane)
+{
+	lane->room = aligned_alloc(RTE_CACHE_LINE_SIZE, LANE_BYTES);
+	return lane->room != NULL;
+}
+
 /* An entry for a frame, which is not in the lane before lane_put(). NULL: no room. */
 static struct lane_entry *
-lane_next(struct lane *lane, uint32_t length)
+lane_next(struct lane *lane, uint32_t length, unsigned int said)
 {
 	const uint32_t bytes =
 		RTE_ALIGN_CEIL(length + (uint32_t)sizeof(struct lane_entry), LANE_ALIGN);
 	const uint32_t left = LANE_BYTES - (uint32_t)(lane->tail % LANE_BYTES);
 	struct lane_entry *entry;
 
+	if (unlikely(lane->room == NULL) && !lane_begin(lane))
+		return NULL;
 	if (unlikely(bytes > left)) {
 		if (!lane_has(lane, (uint64_t)left + bytes))
 			return NULL;
@@ -151,7 +159,8 @@ lane_next(struct lane *lane, uint32_t length)
 	}
 	entry = lane_entry(lane, lane->tail);
 	entry->bytes = bytes;
-	entry->length = length;
+	entry->length = (uint16_t)length;
+	entry->said = (uint16_t)said;
 	return entry;
 }
 
@@ -159,7 +168,6 @@ static void
 lane_put(struct lane *lane, const struct lane_entry *entry)
 {
 	lane->tail += entry->bytes;
-	lane->written++;
 }
 
 /* As one order with the reader's word that it sleeps (host.c): one of the two sees the other. */
@@ -178,14 +186,16 @@ lane_waits(const struct lane *lane)
 	return atomic_load(&lane->shown) != atomic_load_explicit(&lane->head, memory_order_relaxed);
 }
 
-/* As many frames as there are, and as have room. Returns where the entries behind them begin. */
-static uint64_t
+/* As many frames as there are, and as have room, and where the entries behind each begin. */
+static uint32_t
 lane_gather(const struct lane *lane, uint64_t at, uint64_t shown,
-	    struct softrnic_burst_frame *frames, uint32_t *count)
+	    struct softrnic_burst_frame *frames, uint64_t *behind)
 {
-	for (*count = 0; at != shown && *count < SOFTRNIC_BURST;) {
+	uint32_t count = 0;
+
+	while (at != shown && count < SOFTRNIC_BURST) {
 		const struct lane_entry *entry = lane_entry(lane, at);
-		struct softrnic_burst_frame *frame = &frames[*count];
+		struct softrnic_burst_frame *frame = &frames[count];
 
 		at += entry->bytes;
 		if (entry->length == 0)
@@ -193,10 +203,10 @@ lane_gather(const struct lane *lane, uint64_t at, uint64_t shown,
 		frame->bytes = (const uint8_t *)(entry + 1);
 		frame->length = entry->length;
 		frame->class = softrnic_eth_class(frame->bytes);
-		frame->end = 0;
-		(*count)++;
+		frame->end = entry->said;
+		behind[count++] = at;
 	}
-	return at;
+	return count;
 }
 
 /* ---- Segments ---- */
@@ -222,16 +232,15 @@ segment_find(struct softrnic_poller *poller, const struct softrnic_segment_ops *
 {
 	struct softrnic_segment *segment;
 
-	LIST_FOREACH(segment, &poller->segments, link) {
+	TAILQ_FOREACH(segment, &poller->segments, link) {
 		if (segment->ops == ops && strcmp(segment->name, name) == 0)
 			return segment;
 	}
 	return NULL;
 }
 
-/* An end that is there: who pays for what arrives. */
-static struct softrnic *
-segment_first(const struct softrnic_segment *segment)
+struct softrnic *
+softrnic_segment_payer(const struct softrnic_segment *segment)
 {
 	unsigned int end = 0;
 
@@ -250,37 +259,51 @@ segment_links_update(const struct softrnic_segment *segment)
 }
 
 static void
-segment_set_busy(const struct softrnic_segment *segment, bool busy)
+segment_tell_busy(const struct softrnic_segment *segment, struct softrnic *dev)
 {
-	for (unsigned int end = 0; end < segment->ops->ends_max; end++) {
-		struct softrnic *dev = segment->ends[end];
+	dev->wire_busy = segment->waits;
+	/* Queue pairs wait then, and look again in each poll (engine/qp_poll.c). */
+	if (segment->waits)
+		dev->qps_deadline = 0;
+	else
+		dev->wire_waits_from = 0;
+}
 
-		if (dev == NULL)
-			continue;
-		dev->wire_busy = busy;
-		/* Queue pairs wait then, and look again in each poll (engine/qp_poll.c). */
-		if (busy)
-			dev->qps_deadline = 0;
-		else
-			dev->wire_waits_from = 0;
+static void
+segment_set_waits(struct softrnic_segment *segment, bool waits)
+{
+	segment->waits = waits;
+	for (unsigned int end = 0; end < segment->ops->ends_max; end++) {
+		if (segment->ends[end] != NULL)
+			segment_tell_busy(segment, segment->ends[end]);
 	}
 }
 
 /* Only while somebody is there to receive, who makes room. */
 static bool
-segment_is_busy(struct softrnic_segment *segment)
+segment_trunk_is_busy(struct softrnic_segment_trunk *at)
 {
-	bool busy = false;
+	struct lane *lane;
 
+	if (!at->busy)
+		return false;
+	lane = &at->trunk->lanes[at->side];
+	at->busy = at->up && !lane_has(lane, LANE_RESUME);
+	if (at->busy)
+		atomic_store(&lane->wanted, true);
+	return at->busy;
+}
+
+/* Is there room by now, or has it been waited long enough? */
+static void
+segment_look_for_room(struct softrnic_segment *segment)
+{
+	segment->busy = false;
 	for (unsigned int k = set_next(segment->used, 0); k < SOFTRNIC_POLLERS;
-	     k = set_next(segment->used, k + 1)) {
-		struct softrnic_segment_trunk *at = &segment->trunks[k];
-
-		at->busy =
-			at->busy && at->up && !lane_has(&at->trunk->lanes[at->side], LANE_RESUME);
-		busy = busy || at->busy;
-	}
-	return busy;
+	     k = set_next(segment->used, k + 1))
+		segment->busy = segment_trunk_is_busy(&segment->trunks[k]) || segment->busy;
+	if (segment->waits && (!segment->busy || softrnic_now_ns() >= segment->busy_end))
+		segment_set_waits(segment, false);
 }
 
 static void
@@ -292,15 +315,39 @@ segment_take(struct softrnic_segment *segment, unsigned int k, struct softrnic_t
 	atomic_store(&trunk->sides[side].up, segment->up);
 }
 
+static void
+segment_count_lost(struct softrnic_segment *segment, unsigned int end, uint64_t count)
+{
+	/* Who has left has no statistics either. */
+	if (end < SOFTRNIC_SEGMENT_ENDS && segment->ends[end] != NULL)
+		segment->ends[end]->stats.wire_no_peer += count;
+}
+
+/* What the other end has found nobody for. */
+static __attribute__((noinline)) void
+segment_take_lost(struct softrnic_segment *segment, struct lane *lane)
+{
+	atomic_store(&lane->has_lost, false);
+	for (unsigned int end = 0; end < SOFTRNIC_SEGMENT_ENDS; end++)
+		segment_count_lost(segment, end, atomic_exchange(&lane->lost[end], 0));
+}
+
 /* What was sent and is still there is lost with who would have received it. */
 static void
 segment_drop(struct softrnic_segment *segment, unsigned int k)
 {
 	struct softrnic_segment_trunk *at = &segment->trunks[k];
-	const struct lane *lane = &at->trunk->lanes[at->side];
+	struct lane *lane = &at->trunk->lanes[at->side];
+	const struct lane_entry *entry;
+	uint64_t position;
 
-	segment_first(segment)->stats.wire_no_peer +=
-		lane->written - atomic_load_explicit(&lane->read, memory_order_relaxed);
+	segment_take_lost(segment, lane);
+	for (position = atomic_load(&lane->head); position != lane->tail;
+	     position += entry->bytes) {
+		entry = lane_entry(lane, position);
+		if (entry->length > 0)
+			segment_count_lost(segment, entry->said & SOFTRNIC_TRUNK_FROM, 1);
+	}
 	trunk_put(at->trunk);
 	*at = (struct softrnic_segment_trunk){ 0 };
 	segment->used &= ~set_of(k);
@@ -310,9 +357,10 @@ segment_drop(struct softrnic_segment *segment, unsigned int k)
 }
 
 /* Trunks that others have laid. Who lays one anew has left the one before, but what came through that goes first. */
-static void
+static unsigned int
 segment_take_offered(struct softrnic_segment *segment)
 {
+	unsigned int done = 0;
 	const uint64_t offered = atomic_load(&segment->offered_mask) & ~segment->used;
 
 	atomic_fetch_and(&segment->offered_mask, ~offered);
@@ -320,9 +368,14 @@ segment_take_offered(struct softrnic_segment *segment)
 	     k = set_next(offered, k + 1)) {
 		struct softrnic_trunk *trunk = atomic_exchange(&segment->offered[k], NULL);
 
-		if (trunk != NULL)
-			segment_take(segment, k, trunk, 1);
+		if (trunk == NULL)
+			continue;
+		segment_take(segment, k, trunk, 1);
+		/* Each looks at the other next. */
+		softrnic_poller_wake(trunk->sides[0].poller);
+		done++;
 	}
+	return done;
 }
 
 /* Under the group's lock: the other one is there. */
@@ -411,7 +464,7 @@ segment_create(struct softrnic *dev, const struct softrnic_segment_ops *ops, con
 		segment_free(segment);
 		return rc;
 	}
-	LIST_INSERT_HEAD(&dev->poller->segments, segment, link);
+	TAILQ_INSERT_TAIL(&dev->poller->segments, segment, link);
 	*out = segment;
 	return 0;
 }
@@ -451,7 +504,7 @@ softrnic_segment_enter(struct softrnic *dev, const struct softrnic_segment_ops *
 	if (rc != 0)
 		return rc;
 	segment->ends[softrnic_segment_end(segment, NULL)] = dev;
-	dev->wire_busy = segment_is_busy(segment);
+	segment_tell_busy(segment, dev);
 	*out = segment;
 	return 0;
 }
@@ -472,7 +525,7 @@ softrnic_segment_leave(struct softrnic *dev, struct softrnic_segment *segment)
 		softrnic_segment_changed(segment);
 		return true;
 	}
-	LIST_REMOVE(segment, link);
+	TAILQ_REMOVE(&segment->poller->segments, segment, link);
 	segment_free(segment);
 	return false;
 }
@@ -518,6 +571,8 @@ softrnic_segment_changed(struct softrnic_segment *segment)
 		     k = set_next(segment->used, k + 1)) {
 			struct softrnic_segment_trunk *at = &segment->trunks[k];
 
+			/* What was sent before the link goes arrives. */
+			lane_show(&at->trunk->lanes[at->side]);
 			atomic_store(&at->trunk->sides[at->side].up, up);
 			softrnic_poller_wake(at->trunk->sides[!at->side].poller);
 		}
@@ -541,12 +596,21 @@ static __attribute__((noinline)) void
 trunk_is_busy(struct softrnic *dev, struct softrnic_segment *segment,
 	      struct softrnic_segment_trunk *at)
 {
+	struct lane *lane = &at->trunk->lanes[at->side];
+
 	at->busy = true;
-	segment_set_busy(segment, true);
-	/* Its share is over: the wire takes no more. */
-	dev->budget->spent = SOFTRNIC_WORK_MAX;
-	lane_show(&at->trunk->lanes[at->side]);
+	/* The reader wakes this thread, which may sleep until then. */
+	atomic_store(&lane->wanted, true);
+	lane_show(lane);
 	softrnic_poller_wake(at->trunk->sides[!at->side].poller);
+	if (segment->busy)
+		return;
+	segment->busy = true;
+	segment->busy_end = softrnic_now_ns() + segment->ops->wait_ns;
+	segment_set_waits(segment, true);
+	/* Its share ends here, and not because it had more to do than a share allows. */
+	dev->budget->spent = SOFTRNIC_WORK_MAX;
+	dev->budget->look = UINT32_MAX;
 }
 
 /* Behind a frame, or several. */
@@ -557,20 +621,20 @@ trunk_sent(struct softrnic *dev, struct softrnic_segment *segment, unsigned int 
 	struct lane *lane = &at->trunk->lanes[at->side];
 
 	segment->unshown |= set_of(trunk);
-	if (likely(lane->tail - lane->shown_at < LANE_SHOW))
-		return;
-	lane_show(lane);
-	if (!lane_has(lane, LANE_SPARE) && !at->busy)
+	if (unlikely(lane->tail - lane->shown_at >= LANE_SHOW))
+		lane_show(lane);
+	if (unlikely(!lane_has(lane, LANE_SPARE)) && !at->busy)
 		trunk_is_busy(dev, segment, at);
 }
 
 void
 softrnic_trunk_send(struct softrnic *dev, struct softrnic_segment *segment, unsigned int trunk,
-		    const struct softrnic_frame *frame)
+		    const struct softrnic_frame *frame, unsigned int how)
 {
 	const struct softrnic_segment_trunk *at = &segment->trunks[trunk];
 	struct lane *lane = &at->trunk->lanes[at->side];
-	struct lane_entry *entry = lane_next(lane, frame->length);
+	struct lane_entry *entry =
+		lane_next(lane, frame->length, softrnic_segment_end(segment, dev) | how);
 
 	if (unlikely(entry == NULL)) {
 		dev->stats.wire_dropped++;
@@ -587,12 +651,13 @@ softrnic_trunk_send_burst(struct softrnic *dev, struct softrnic_segment *segment
 			  uint32_t count)
 {
 	const struct softrnic_segment_trunk *at = &segment->trunks[trunk];
+	const unsigned int said = softrnic_segment_end(segment, dev) | SOFTRNIC_TRUNK_ALONE;
 	struct lane *lane = &at->trunk->lanes[at->side];
 	struct lane_entry *entry;
 	uint32_t i;
 
 	for (i = 0; i < count; i++) {
-		entry = lane_next(lane, frames[i].length);
+		entry = lane_next(lane, frames[i].length, said);
 		if (unlikely(entry == NULL))
 			break;
 		softrnic_copy(entry + 1, frames[i].bytes, frames[i].length);
@@ -621,7 +686,7 @@ softrnic_trunks_show(struct softrnic_poller *poller)
 {
 	struct softrnic_segment *segment;
 
-	LIST_FOREACH(segment, &poller->segments, link) {
+	TAILQ_FOREACH(segment, &poller->segments, link) {
 		if (segment->unshown != 0)
 			segment_show(segment);
 	}
@@ -629,33 +694,53 @@ softrnic_trunks_show(struct softrnic_poller *poller)
 
 /* ---- Frames in ---- */
 
+void
+softrnic_trunk_lost(struct softrnic_segment *segment, unsigned int trunk,
+		    const struct softrnic_burst_frame *frame)
+{
+	const struct softrnic_segment_trunk *at = &segment->trunks[trunk];
+	struct lane *lane = &at->trunk->lanes[!at->side];
+
+	atomic_fetch_add(&lane->lost[(frame->end & SOFTRNIC_TRUNK_FROM) % SOFTRNIC_SEGMENT_ENDS],
+			 1);
+	atomic_store(&lane->has_lost, true);
+}
+
+/* How far the reader is. */
+static void
+lane_take(struct lane *lane, uint64_t position, struct softrnic_poller *writer)
+{
+	atomic_store(&lane->head, position);
+	if (unlikely(atomic_load(&lane->wanted) || atomic_load(&lane->has_lost))) {
+		atomic_store(&lane->wanted, false);
+		softrnic_poller_wake(writer);
+	}
+}
+
 static unsigned int
 trunk_receive(struct softrnic_segment *segment, unsigned int k, uint64_t shown)
 {
 	struct softrnic_segment_trunk *at = &segment->trunks[k];
 	struct lane *lane = &at->trunk->lanes[!at->side];
 	uint64_t position = atomic_load_explicit(&lane->head, memory_order_relaxed);
-	uint64_t read = atomic_load_explicit(&lane->read, memory_order_relaxed);
+	struct softrnic *payer = softrnic_segment_payer(segment);
 	struct softrnic_burst_frame frames[SOFTRNIC_BURST];
-	struct softrnic *payer = segment_first(segment);
-	const uint64_t now = softrnic_now_ns();
+	uint64_t behind[SOFTRNIC_BURST];
 	unsigned int done = 0;
-	uint32_t count;
+	uint32_t count, taken;
 
-	softrnic_round_begin(payer->budget, payer);
-	softrnic_share_begin(payer, now + SOFTRNIC_SHARE_NS);
-	for (unsigned int end = 0; end < segment->ops->ends_max; end++) {
-		if (segment->ends[end] != NULL)
-			segment->ends[end]->now = now - segment->ends[end]->power_on_ns;
-	}
 	while (position != shown && !softrnic_share_is_over(payer)) {
-		position = lane_gather(lane, position, shown, frames, &count);
-		segment->ops->receive(segment, k, frames, count);
-		softrnic_spend(payer, count);
-		done += count;
+		count = lane_gather(lane, position, shown, frames, behind);
+		taken = segment->ops->receive(segment, k, frames, count);
+		done += taken;
+		if (taken < count) {
+			position = taken > 0 ? behind[taken - 1] : position;
+			break;
+		}
+		/* Behind the last one there may be an entry without a frame. */
+		position = count == 0 ? shown : behind[count - 1];
 	}
-	atomic_store_explicit(&lane->read, read + done, memory_order_relaxed);
-	atomic_store_explicit(&lane->head, position, memory_order_release);
+	lane_take(lane, position, at->trunk->sides[!at->side].poller);
 	return done;
 }
 
@@ -676,6 +761,8 @@ trunk_look(struct softrnic_segment *segment, unsigned int k)
 	if (gone && !at->gone)
 		segment->ops->forget(segment, k);
 	at->gone = gone;
+	if (unlikely(atomic_load(&at->trunk->lanes[at->side].has_lost)))
+		segment_take_lost(segment, &at->trunk->lanes[at->side]);
 	return changed;
 }
 
@@ -696,8 +783,25 @@ trunk_take(struct softrnic_segment *segment, unsigned int k, bool *changed)
 	return done;
 }
 
+/* From the one that is next in turn on. */
 static unsigned int
-segment_receive(struct softrnic_segment *segment)
+segment_take_frames(struct softrnic_segment *segment, bool *changed)
+{
+	unsigned int done = 0, k;
+
+	for (k = set_next(segment->used, segment->turn); k < SOFTRNIC_POLLERS;
+	     k = set_next(segment->used, k + 1))
+		done += trunk_take(segment, k, changed);
+	for (k = set_next(segment->used, 0); k < segment->turn; k = set_next(segment->used, k + 1))
+		done += trunk_take(segment, k, changed);
+	segment->turn = set_next(segment->used, segment->turn + 1);
+	if (segment->turn == SOFTRNIC_POLLERS)
+		segment->turn = 0;
+	return done;
+}
+
+static unsigned int
+segment_receive(struct softrnic_segment *segment, uint64_t now)
 {
 	unsigned int done = 0, k;
 	bool changed = false;
@@ -705,26 +809,40 @@ segment_receive(struct softrnic_segment *segment)
 	for (k = set_next(segment->used, 0); k < SOFTRNIC_POLLERS;
 	     k = set_next(segment->used, k + 1))
 		changed = trunk_look(segment, k) || changed;
-	for (k = set_next(segment->used, 0); k < SOFTRNIC_POLLERS;
-	     k = set_next(segment->used, k + 1))
-		done += trunk_take(segment, k, &changed);
-	if (unlikely(atomic_load_explicit(&segment->offered_mask, memory_order_relaxed) != 0))
-		segment_take_offered(segment);
+	for (unsigned int end = 0; end < segment->ops->ends_max; end++) {
+		if (segment->ends[end] != NULL)
+			segment->ends[end]->now = now - segment->ends[end]->power_on_ns;
+	}
+	done += segment_take_frames(segment, &changed);
+	if (unlikely(atomic_load(&segment->offered_mask) != 0))
+		done += segment_take_offered(segment);
 	if (unlikely(changed))
 		segment_links_update(segment);
-	if (unlikely(segment_first(segment)->wire_busy))
-		segment_set_busy(segment, segment_is_busy(segment));
+	if (unlikely(segment->busy))
+		segment_look_for_room(segment);
 	return done;
 }
 
+/* One share for all of them; those that it left out are the first ones in the next round. */
 unsigned int
 softrnic_trunks_receive(struct softrnic_poller *poller)
 {
-	struct softrnic_segment *segment;
+	struct softrnic_segment *segment = TAILQ_FIRST(&poller->segments);
+	struct softrnic_segment *last = TAILQ_LAST(&poller->segments, softrnic_segments);
 	unsigned int done = 0;
+	uint64_t now;
 
-	LIST_FOREACH(segment, &poller->segments, link)
-		done += segment_receive(segment);
+	if (segment == NULL)
+		return 0;
+	now = softrnic_now_ns();
+	softrnic_round_begin(&poller->budget, NULL);
+	softrnic_share_begin(softrnic_segment_payer(segment), now + SOFTRNIC_SHARE_NS);
+	do {
+		segment = TAILQ_FIRST(&poller->segments);
+		done += segment_receive(segment, now);
+		TAILQ_REMOVE(&poller->segments, segment, link);
+		TAILQ_INSERT_TAIL(&poller->segments, segment, link);
+	} while (segment != last && !softrnic_share_is_over(softrnic_segment_payer(segment)));
 	softrnic_round_begin(&poller->budget, NULL);
 	return done;
 }
