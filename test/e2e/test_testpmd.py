@@ -24,6 +24,30 @@ def test_io_forwarding_counts_agree():
         assert not testpmd.complaints()
 
 
+@pytest.mark.parametrize("vdev,mode,served", [("net_rnic0,wire=loop", 1, True), ("net_rnic0,wire=loop", 2, False),
+                                             ("net_rnic0,wire=null", 1, False)])
+def test_a_loopback_mode_is_what_the_wire_is(vdev, mode, served):
+    with Testpmd([vdev]) as testpmd:
+        testpmd.prompt()
+        testpmd.do("port stop 0")
+        testpmd.do(f"port config 0 loopback {mode}")
+        started = testpmd.do("port start 0")
+        assert ("Fail to configure port 0" not in started) == served, started
+        assert any("loopback mode" in line for line in testpmd.complaints()) != served
+        testpmd.quit()
+
+
+@pytest.mark.long
+def test_pmd_perf_autotest():
+    """DPDK's own measurement of a port. Its figure says nothing here: another thread is the device."""
+    if SANITIZER != "none":
+        pytest.skip("minutes")
+    command = ["dpdk-test", "-l", two_cpus(), *NO_HUGE, "--no-pci", "--no-telemetry", "--file-prefix=rnic-pmd-perf", "-d", plugin(),
+               "--vdev=net_rnic0,wire=loop"]
+    done = subprocess.run(command, input="pmd_perf_autotest\nquit\n", text=True, capture_output=True, timeout=3 * PATIENCE, check=False)
+    assert "Test OK" in done.stdout and re.search(r"Result: \d+ cycles per packet", done.stdout), done.stdout + done.stderr
+
+
 def test_one_direction_alone():
     """What is sent into the one is gone; out of the other comes as much as there are buffers."""
     with Testpmd(["net_rnic0,wire=null", "net_rnic1,wire=source:64"]) as testpmd:

@@ -43,6 +43,17 @@
 #include "steering/flow.h"
 #include "steering/steer.h"
 
+/* A loop-back that is asked for, and is not there already. Modes are drivers' own; theirs that have one call it 1. */
+static uint32_t
+ethdev_loopback_missing(const struct rnic_dev *dev, uint32_t mode)
+{
+	const struct rnic_devargs *args = &dev->args;
+	const bool loops =
+		args->socket[0] == '\0' && args->pci[0] == '\0' && strcmp(args->wire, "loop") == 0;
+
+	return mode == 1 && loops ? 0 : mode;
+}
+
 /* Options that ethdev passes through and this driver does not support. rnic_rss_configure() checks how packets are spread. */
 static int
 ethdev_check_conf(const struct rnic_dev *dev, const struct rte_eth_conf *conf)
@@ -51,7 +62,8 @@ ethdev_check_conf(const struct rnic_dev *dev, const struct rte_eth_conf *conf)
 		const char *what;
 		uint32_t value;
 	} wishes[] = {
-		{ "loopback mode", conf->lpbk_mode },
+		{ "loopback mode (other than 1 on wire=loop)",
+		  ethdev_loopback_missing(dev, conf->lpbk_mode) },
 		{ "multi-queue mode of sending", conf->txmode.mq_mode },
 		{ "DCB capability", conf->dcb_capability_en },
 		{ "choice of link speeds", conf->link_speeds },
