@@ -186,7 +186,7 @@ unsigned int softrnic_poll(struct softrnic_poller *poller);
  * pollers stand beside each other; each starts with its first user, and all end with the last user of any. A thread polls while
  * there is work; when idle it yields, then sleeps.
  *
- * @param core   CPU to pin the thread to; -1: the thread that started first, or one that is not pinned.
+ * @param core   CPU to pin the thread to; -1: the thread that started first, or, if there is none, one that is not pinned.
  * @param poller Out: the poller; softrnic_host_put() releases it.
  * @return 0; -EINVAL no such CPU; -ENOSPC too many threads; -errno of creating the thread.
  */

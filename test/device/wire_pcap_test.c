@@ -633,7 +633,7 @@ test_what_cannot_be_is_refused_with_the_reason(void **state)
 	/* Without EAL there are no ethdevs. */
 	REFUSE(-ENOTSUP, "no EAL", .wire = "port:net_tap0");
 	REFUSE(-EINVAL, "needs the name of an ethdev", .wire = "port:");
-	REFUSE(-EINVAL, "\"port:ETHDEV\" and \"pcap\"", .wire = "cable");
+	REFUSE(-EINVAL, "\"null\" and \"source:BYTES\"", .wire = "cable");
 
 	file = fopen(in_path, "w");
 	fputs("this is no capture at all, nothing like it", file);

@@ -292,11 +292,12 @@ def test_a_device_thread_without_a_cpu_of_its_own_may_use_any_lcores():
 
 
 def test_ports_whose_devices_have_a_thread_each():
-    cpus = sorted(os.sched_getaffinity(0))
-    with Testpmd([f"{vdev},poll={cpus[-i]}" for i, vdev in enumerate(pair())]) as testpmd:
+    first = int(two_cpus().split(",")[0])
+    with Testpmd([f"{vdev},poll={poll}" for vdev, poll in zip(pair(), ("thread", first))]) as testpmd:
         testpmd.prompt()
-        assert sorted(map(list, device_threads(testpmd.process.pid))) == [[cpu] for cpu in sorted({cpus[0], cpus[-1]})]
-        check_exact(forward(testpmd, least=3 * ROUNDS))
+        threads = list(device_threads(testpmd.process.pid))
+        assert len(threads) == 2 and {first} in threads
+        check_exact(forward(testpmd))
         testpmd.quit()
         assert not testpmd.complaints()
 
