@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A lane is a ring of bytes with one writer and one reader. Frames lie in it one behind the other, each behind the length of its
- * entry, and none is cut: where the ring's end is too near, an entry without a frame leads to its start. The writer shows what it
- * has written at the end of its round, and the reader says how far it got: two words cross between the threads for a round, not
- * for a frame.
- *
  * A lane that is half full makes its senders wait (dev->wire_busy) for as long as the wire allows. What is under way has room
  * still: it is more than any WQE sends. Behind that a frame that finds no room is lost, and its sender's device counts it, as it does
  * what the other end has received and found nobody for, and what the other end's last device leaves behind.
@@ -22,41 +17,21 @@
 #include "softrnic/base/log.h"
 #include "softrnic/base/work.h"
 #include "softrnic/port/port.h"
+#include "softrnic/wire/lane.h"
 #include "softrnic/wire/link.h"
 #include "softrnic/wire/trunk.h"
 
-#define LANE_BYTES (2u << 20)
-/* More than the frames of any WQE, and what a queue pair sends before it looks. */
+/* Of a lane: more than the frames of any WQE, and what a queue pair sends before it looks. */
 #define LANE_SPARE  (1u << 20)
-#define LANE_RESUME (LANE_BYTES - LANE_SPARE / 2) /* free: nobody waits any more */
+#define LANE_RESUME (SOFTRNIC_LANE_BYTES - LANE_SPARE / 2) /* free: nobody waits any more */
 /* The other thread may begin before the round is over. */
-#define LANE_SHOW  (64u << 10)
-#define LANE_ALIGN ((uint32_t)RTE_CACHE_LINE_SIZE)
+#define LANE_SHOW (64u << 10)
 
-struct lane_entry {
-	uint32_t bytes;	 /* to the next one */
-	uint16_t length; /* of the frame behind this; 0: there is none */
-	uint16_t said;	 /* SOFTRNIC_TRUNK_... */
-};
-_Static_assert(SOFTRNIC_FRAME_BYTES_MAX <= UINT16_MAX + 1, "a frame's length fits its entry");
-
-/* Positions only grow; modulo LANE_BYTES they are offsets. */
-struct lane {
-	/* the writer's */
-	uint64_t tail, shown_at; /* behind the newest entry, and behind the newest that is shown */
-	uint64_t head_seen;
-	uint8_t *room; /* made for the first frame; the reader's from there on */
-	/* the writer tells the reader */
-	_Alignas(RTE_CACHE_LINE_SIZE) _Atomic uint64_t shown;
-	_Atomic bool wanted; /* it waits for room */
-	/* the reader tells the writer */
-	_Alignas(RTE_CACHE_LINE_SIZE) _Atomic uint64_t head;
-	_Atomic bool has_lost;
-	_Atomic uint64_t lost[SOFTRNIC_SEGMENT_ENDS]; /* frames of each end that found nobody */
-};
+_Static_assert(SOFTRNIC_SEGMENT_ENDS <= SOFTRNIC_LANE_ENDS,
+	       "each end of a segment has a number in its lanes");
 
 struct softrnic_trunk {
-	struct lane lanes[2]; /* what each side sends */
+	struct softrnic_lane lanes[2]; /* what each side sends */
 	struct {
 		struct softrnic_poller *poller;
 		/* It has a device that is switched on. It is there no more, and has sent its last frame. */
@@ -72,8 +47,8 @@ trunk_put(struct softrnic_trunk *trunk)
 {
 	if (atomic_fetch_sub_explicit(&trunk->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	free(trunk->lanes[0].room);
-	free(trunk->lanes[1].room);
+	softrnic_lane_end(&trunk->lanes[0]);
+	softrnic_lane_end(&trunk->lanes[1]);
 	free(trunk);
 }
 
@@ -103,110 +78,6 @@ trunk_leave(struct softrnic_trunk *trunk, unsigned int side)
 	atomic_store(&trunk->sides[side].gone, true);
 	softrnic_poller_wake(there);
 	trunk_put(trunk);
-}
-
-/* ---- Lanes: the writer ---- */
-
-static uint64_t
-lane_free(struct lane *lane)
-{
-	return LANE_BYTES - (lane->tail - lane->head_seen);
-}
-
-/* Fresh, if what was known is too little. */
-static bool
-lane_has(struct lane *lane, uint64_t bytes)
-{
-	if (likely(lane_free(lane) >= bytes))
-		return true;
-	/* In one order with `wanted` and the reader's looks at that. */
-	lane->head_seen = atomic_load(&lane->head);
-	return lane_free(lane) >= bytes;
-}
-
-static struct lane_entry *
-lane_entry(const struct lane *lane, uint64_t position)
-{
-	return (struct lane_entry *)(lane->room + position % LANE_BYTES);
-}
-
-/* The first frame. */
-static __attribute__((noinline)) bool
-lane_begin(struct lane *lane)
-{
-	lane->room = aligned_alloc(RTE_CACHE_LINE_SIZE, LANE_BYTES);
-	return lane->room != NULL;
-}
-
-/* An entry for a frame, which is not in the lane before lane_put(). NULL: no room. */
-static struct lane_entry *
-lane_next(struct lane *lane, uint32_t length, unsigned int said)
-{
-	const uint32_t bytes =
-		RTE_ALIGN_CEIL(length + (uint32_t)sizeof(struct lane_entry), LANE_ALIGN);
-	const uint32_t left = LANE_BYTES - (uint32_t)(lane->tail % LANE_BYTES);
-	struct lane_entry *entry;
-
-	if (unlikely(lane->room == NULL) && !lane_begin(lane))
-		return NULL;
-	if (unlikely(bytes > left)) {
-		if (!lane_has(lane, (uint64_t)left + bytes))
-			return NULL;
-		*lane_entry(lane, lane->tail) = (struct lane_entry){ .bytes = left };
-		lane->tail += left;
-	} else if (unlikely(!lane_has(lane, bytes))) {
-		return NULL;
-	}
-	entry = lane_entry(lane, lane->tail);
-	entry->bytes = bytes;
-	entry->length = (uint16_t)length;
-	entry->said = (uint16_t)said;
-	return entry;
-}
-
-static void
-lane_put(struct lane *lane, const struct lane_entry *entry)
-{
-	lane->tail += entry->bytes;
-}
-
-/* As one order with the reader's word that it sleeps (host.c): one of the two sees the other. */
-static void
-lane_show(struct lane *lane)
-{
-	lane->shown_at = lane->tail;
-	atomic_store(&lane->shown, lane->tail);
-}
-
-/* ---- Lanes: the reader ---- */
-
-static bool
-lane_waits(const struct lane *lane)
-{
-	return atomic_load(&lane->shown) != atomic_load_explicit(&lane->head, memory_order_relaxed);
-}
-
-/* As many frames as there are, and as have room, and where the entries behind each begin. */
-static uint32_t
-lane_gather(const struct lane *lane, uint64_t at, uint64_t shown,
-	    struct softrnic_burst_frame *frames, uint64_t *behind)
-{
-	uint32_t count = 0;
-
-	while (at != shown && count < SOFTRNIC_BURST) {
-		const struct lane_entry *entry = lane_entry(lane, at);
-		struct softrnic_burst_frame *frame = &frames[count];
-
-		at += entry->bytes;
-		if (entry->length == 0)
-			continue;
-		frame->bytes = (const uint8_t *)(entry + 1);
-		frame->length = entry->length;
-		frame->class = softrnic_eth_class(frame->bytes);
-		frame->end = entry->said;
-		behind[count++] = at;
-	}
-	return count;
 }
 
 /* ---- Segments ---- */
@@ -283,12 +154,12 @@ segment_set_waits(struct softrnic_segment *segment, bool waits)
 static bool
 segment_trunk_is_busy(struct softrnic_segment_trunk *at)
 {
-	struct lane *lane;
+	struct softrnic_lane *lane;
 
 	if (!at->busy)
 		return false;
 	lane = &at->trunk->lanes[at->side];
-	at->busy = at->up && !lane_has(lane, LANE_RESUME);
+	at->busy = at->up && !softrnic_lane_has(lane, LANE_RESUME);
 	if (at->busy)
 		atomic_store(&lane->wanted, true);
 	return at->busy;
@@ -325,7 +196,7 @@ segment_count_lost(struct softrnic_segment *segment, unsigned int end, uint64_t 
 
 /* What the other end has found nobody for. */
 static __attribute__((noinline)) void
-segment_take_lost(struct softrnic_segment *segment, struct lane *lane)
+segment_take_lost(struct softrnic_segment *segment, struct softrnic_lane *lane)
 {
 	atomic_store(&lane->has_lost, false);
 	for (unsigned int end = 0; end < SOFTRNIC_SEGMENT_ENDS; end++)
@@ -337,14 +208,14 @@ static void
 segment_drop(struct softrnic_segment *segment, unsigned int k)
 {
 	struct softrnic_segment_trunk *at = &segment->trunks[k];
-	struct lane *lane = &at->trunk->lanes[at->side];
-	const struct lane_entry *entry;
+	struct softrnic_lane *lane = &at->trunk->lanes[at->side];
+	const struct softrnic_lane_entry *entry;
 	uint64_t position;
 
 	segment_take_lost(segment, lane);
 	for (position = atomic_load(&lane->head); position != lane->tail;
 	     position += entry->bytes) {
-		entry = lane_entry(lane, position);
+		entry = softrnic_lane_entry(lane, position);
 		if (entry->length > 0)
 			segment_count_lost(segment, entry->said & SOFTRNIC_TRUNK_FROM, 1);
 	}
@@ -435,7 +306,7 @@ segment_free(struct softrnic_segment *segment)
 	     k = set_next(segment->used, k + 1)) {
 		struct softrnic_segment_trunk *at = &segment->trunks[k];
 
-		lane_show(&at->trunk->lanes[at->side]);
+		softrnic_lane_show(&at->trunk->lanes[at->side]);
 		trunk_leave(at->trunk, at->side);
 	}
 	for (unsigned int k = 0; k < SOFTRNIC_POLLERS; k++) {
@@ -572,7 +443,7 @@ softrnic_segment_changed(struct softrnic_segment *segment)
 			struct softrnic_segment_trunk *at = &segment->trunks[k];
 
 			/* What was sent before the link goes arrives. */
-			lane_show(&at->trunk->lanes[at->side]);
+			softrnic_lane_show(&at->trunk->lanes[at->side]);
 			atomic_store(&at->trunk->sides[at->side].up, up);
 			softrnic_poller_wake(at->trunk->sides[!at->side].poller);
 		}
@@ -596,12 +467,12 @@ static __attribute__((noinline)) void
 trunk_is_busy(struct softrnic *dev, struct softrnic_segment *segment,
 	      struct softrnic_segment_trunk *at)
 {
-	struct lane *lane = &at->trunk->lanes[at->side];
+	struct softrnic_lane *lane = &at->trunk->lanes[at->side];
 
 	at->busy = true;
 	/* The reader wakes this thread, which may sleep until then. */
 	atomic_store(&lane->wanted, true);
-	lane_show(lane);
+	softrnic_lane_show(lane);
 	softrnic_poller_wake(at->trunk->sides[!at->side].poller);
 	if (segment->busy)
 		return;
@@ -618,12 +489,12 @@ static inline void
 trunk_sent(struct softrnic *dev, struct softrnic_segment *segment, unsigned int trunk)
 {
 	struct softrnic_segment_trunk *at = &segment->trunks[trunk];
-	struct lane *lane = &at->trunk->lanes[at->side];
+	struct softrnic_lane *lane = &at->trunk->lanes[at->side];
 
 	segment->unshown |= set_of(trunk);
 	if (unlikely(lane->tail - lane->shown_at >= LANE_SHOW))
-		lane_show(lane);
-	if (unlikely(!lane_has(lane, LANE_SPARE)) && !at->busy)
+		softrnic_lane_show(lane);
+	if (unlikely(!softrnic_lane_has(lane, LANE_SPARE)) && !at->busy)
 		trunk_is_busy(dev, segment, at);
 }
 
@@ -632,16 +503,16 @@ softrnic_trunk_send(struct softrnic *dev, struct softrnic_segment *segment, unsi
 		    const struct softrnic_frame *frame, unsigned int how)
 {
 	const struct softrnic_segment_trunk *at = &segment->trunks[trunk];
-	struct lane *lane = &at->trunk->lanes[at->side];
-	struct lane_entry *entry =
-		lane_next(lane, frame->length, softrnic_segment_end(segment, dev) | how);
+	struct softrnic_lane *lane = &at->trunk->lanes[at->side];
+	struct softrnic_lane_entry *entry =
+		softrnic_lane_next(lane, frame->length, softrnic_segment_end(segment, dev) | how);
 
 	if (unlikely(entry == NULL)) {
 		dev->stats.wire_dropped++;
 		return;
 	}
 	softrnic_frame_gather(frame, (uint8_t *)(entry + 1), frame->length);
-	lane_put(lane, entry);
+	softrnic_lane_put(lane, entry);
 	trunk_sent(dev, segment, trunk);
 }
 
@@ -652,16 +523,16 @@ softrnic_trunk_send_burst(struct softrnic *dev, struct softrnic_segment *segment
 {
 	const struct softrnic_segment_trunk *at = &segment->trunks[trunk];
 	const unsigned int said = softrnic_segment_end(segment, dev) | SOFTRNIC_TRUNK_ALONE;
-	struct lane *lane = &at->trunk->lanes[at->side];
-	struct lane_entry *entry;
+	struct softrnic_lane *lane = &at->trunk->lanes[at->side];
+	struct softrnic_lane_entry *entry;
 	uint32_t i;
 
 	for (i = 0; i < count; i++) {
-		entry = lane_next(lane, frames[i].length, said);
+		entry = softrnic_lane_next(lane, frames[i].length, said);
 		if (unlikely(entry == NULL))
 			break;
 		softrnic_copy(entry + 1, frames[i].bytes, frames[i].length);
-		lane_put(lane, entry);
+		softrnic_lane_put(lane, entry);
 	}
 	if (likely(i > 0))
 		trunk_sent(dev, segment, trunk);
@@ -675,7 +546,7 @@ segment_show(struct softrnic_segment *segment)
 	     k = set_next(segment->unshown, k + 1)) {
 		struct softrnic_segment_trunk *at = &segment->trunks[k];
 
-		lane_show(&at->trunk->lanes[at->side]);
+		softrnic_lane_show(&at->trunk->lanes[at->side]);
 		softrnic_poller_wake(at->trunk->sides[!at->side].poller);
 	}
 	segment->unshown = 0;
@@ -699,7 +570,7 @@ softrnic_trunk_lost(struct softrnic_segment *segment, unsigned int trunk,
 		    const struct softrnic_burst_frame *frame)
 {
 	const struct softrnic_segment_trunk *at = &segment->trunks[trunk];
-	struct lane *lane = &at->trunk->lanes[!at->side];
+	struct softrnic_lane *lane = &at->trunk->lanes[!at->side];
 
 	atomic_fetch_add(&lane->lost[(frame->end & SOFTRNIC_TRUNK_FROM) % SOFTRNIC_SEGMENT_ENDS],
 			 1);
@@ -708,7 +579,7 @@ softrnic_trunk_lost(struct softrnic_segment *segment, unsigned int trunk,
 
 /* How far the reader is. */
 static void
-lane_take(struct lane *lane, uint64_t position, struct softrnic_poller *writer)
+lane_take(struct softrnic_lane *lane, uint64_t position, struct softrnic_poller *writer)
 {
 	atomic_store(&lane->head, position);
 	if (unlikely(atomic_load(&lane->wanted) || atomic_load(&lane->has_lost))) {
@@ -721,7 +592,7 @@ static unsigned int
 trunk_receive(struct softrnic_segment *segment, unsigned int k, uint64_t shown)
 {
 	struct softrnic_segment_trunk *at = &segment->trunks[k];
-	struct lane *lane = &at->trunk->lanes[!at->side];
+	struct softrnic_lane *lane = &at->trunk->lanes[!at->side];
 	uint64_t position = atomic_load_explicit(&lane->head, memory_order_relaxed);
 	struct softrnic *payer = softrnic_segment_payer(segment);
 	struct softrnic_burst_frame frames[SOFTRNIC_BURST];
@@ -730,7 +601,7 @@ trunk_receive(struct softrnic_segment *segment, unsigned int k, uint64_t shown)
 	uint32_t count, taken;
 
 	while (position != shown && !softrnic_share_is_over(payer)) {
-		count = lane_gather(lane, position, shown, frames, behind);
+		count = softrnic_lane_gather(lane, position, shown, frames, behind);
 		taken = segment->ops->receive(segment, k, frames, count);
 		done += taken;
 		if (taken < count) {
@@ -754,7 +625,7 @@ trunk_look(struct softrnic_segment *segment, unsigned int k)
 	struct softrnic_segment_trunk *at = &segment->trunks[k];
 	const bool gone = atomic_load(&at->trunk->sides[!at->side].gone);
 	const bool up = atomic_load(&at->trunk->sides[!at->side].up) ||
-			(at->up && lane_waits(&at->trunk->lanes[!at->side]));
+			(at->up && softrnic_lane_waits(&at->trunk->lanes[!at->side]));
 	const bool changed = up != at->up;
 
 	at->up = up;
@@ -770,7 +641,7 @@ static unsigned int
 trunk_take(struct softrnic_segment *segment, unsigned int k, bool *changed)
 {
 	struct softrnic_segment_trunk *at = &segment->trunks[k];
-	const struct lane *lane = &at->trunk->lanes[!at->side];
+	const struct softrnic_lane *lane = &at->trunk->lanes[!at->side];
 	const uint64_t shown = atomic_load(&lane->shown);
 	unsigned int done = 0;
 
