@@ -7,7 +7,7 @@ import sys
 
 from eth import RING, Bench, Row
 from report import Report, Table, need_plot, publish
-from turns import names, numbers, run_turns, turns_parser
+from turns import check_lists, numbers, run_turns, turns_parser
 
 SPLIT = "split"
 
@@ -114,10 +114,7 @@ def main():
     args.cpus = args.cpus or have
     if args.threads is None:
         args.threads = [n for n in (1, 2, 4, 8, 16, 32) if 2 * n <= len(args.cpus)] or [1]
-    keys = names(",".join(r.key for r in all_rows(args)))
-    for key in args.rows or []:
-        if key not in keys:
-            p.error(f"no row {key} in this run; there are {' '.join(keys)}")
+    check_lists(p, (args.rows, [r.key for r in all_rows(args)], "row"))
     if not set(args.cpus) <= set(have):
         p.error(f"--cpus: there are {' '.join(map(str, have))}")
     if len(args.cpus) < cpus_wanted(args) and not args.share:

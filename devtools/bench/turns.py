@@ -323,12 +323,17 @@ def turns_parser(name):
     return p
 
 
-def check_args(parser, args, *lists):
+def check_lists(parser, *lists):
     """lists: what was asked for, what there is, what it is called."""
     for given, known, what in lists:
         for key in given or []:
             if key not in known:
                 parser.error(f"no {what} {key} in this run; there are {' '.join(known)}")
+
+
+def check_args(parser, args, *lists):
+    """check_lists, and the two CPUs of a run."""
+    check_lists(parser, *lists)
     args.cpus = args.cpus or two_cpus()
     if len(args.cpus) != 2:
         parser.error("--cpus needs two numbers")

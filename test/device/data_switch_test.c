@@ -151,7 +151,7 @@ came(struct fixture *f)
 	return where;
 }
 
-/* Lost, whoever knows of it. */
+/* The frames that all devices count as lost. */
 static uint64_t
 lost(struct fixture *f)
 {

@@ -43,20 +43,7 @@ test_requests_of_all_kinds(void **state)
 	(void)state;
 	for (unsigned int bytes = 0; bytes < 2; bytes++) {
 		two = open_switch(bytes);
-		qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
-		qw_done(two, 0);
-		qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 8192, two->in);
-		qw_done(two, 1);
-		assert_memory_equal(two->in, two->out, 8192);
-		qw_recv(&two->b, two->in + 8192, 100);
-		qw_execute(two, RNIC_WQE_SEND, two->out + 1, 100, NULL);
-		qw_done(two, 2);
-		qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
-		assert_memory_equal(two->in + 8192, two->out + 1, 100);
-		qw_fill(two->in, 5000, 9);
-		qw_execute(two, RNIC_WQE_RDMA_READ, two->out, 5000, two->in);
-		qw_done(two, 3);
-		assert_memory_equal(two->in, two->out, 5000);
+		qw_requests(two);
 		assert_int_equal(two->qw.ends[0]->dp.dev->roce_counters.local_ack_timeout_err, 0);
 		/* Descriptors are for one end; frames for all, until the switch has learned, and the third one's eyes. */
 		if (!bytes) {

@@ -723,6 +723,25 @@ qw_done(struct qw_two *two, uint16_t counter)
 }
 
 void
+qw_requests(struct qw_two *two)
+{
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
+	qw_done(two, 0);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 8192, two->in);
+	qw_done(two, 1);
+	assert_memory_equal(two->in, two->out, 8192);
+	qw_recv(&two->b, two->in + 8192, 100);
+	qw_execute(two, RNIC_WQE_SEND, two->out + 1, 100, NULL);
+	qw_done(two, 2);
+	qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
+	assert_memory_equal(two->in + 8192, two->out + 1, 100);
+	qw_fill(two->in, 5000, 9);
+	qw_execute(two, RNIC_WQE_RDMA_READ, two->out, 5000, two->in);
+	qw_done(two, 3);
+	assert_memory_equal(two->in, two->out, 5000);
+}
+
+void
 qw_failed(struct qw_two *two, uint16_t counter, uint8_t syndrome)
 {
 	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, counter, syndrome, two->a.qpn);

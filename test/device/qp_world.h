@@ -232,6 +232,8 @@ void qw_execute(struct qw_two *two, uint8_t opcode, const void *local, uint32_t 
 		const void *remote);
 void qw_go(struct qw_two *two);
 const struct rnic_cqe *qw_done(struct qw_two *two, uint16_t counter);
+/* The first requests of a: WRITEs, a SEND and a READ, each with its data. */
+void qw_requests(struct qw_two *two);
 void qw_failed(struct qw_two *two, uint16_t counter, uint8_t syndrome);
 
 /* For cmocka, whose state is the struct qw_two: connected queue pairs, a's buffer filled. attr NULL: the usual one. */

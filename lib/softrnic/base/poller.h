@@ -28,16 +28,15 @@ struct softrnic_group {
 	pthread_mutex_t lock;
 	struct softrnic_poller *pollers[SOFTRNIC_POLLERS]; /* by their index; NULL: free */
 	TAILQ_HEAD(, softrnic) devices;
-	LIST_HEAD(, softrnic_segment)
-	segments; /* of wires that reach from one poller to another: wire/trunk.h */
+	LIST_HEAD(, softrnic_segment) segments; /* of wires of several pollers: wire/trunk.h */
 };
 
 struct softrnic_poller {
 	pthread_mutex_t lock;
 	atomic_uint waiting; /* calls that want the lock */
 	TAILQ_HEAD(, softrnic) devices;
-	TAILQ_HEAD(softrnic_segments, softrnic_segment)
-	segments;		/* of the group's, those of this poller */
+	/* of the group's segments those of this poller */
+	TAILQ_HEAD(softrnic_segments, softrnic_segment) segments;
 	atomic_bool has_trunks; /* they have, or had: set by others, too */
 	struct softrnic_budget budget;
 	struct softrnic_group *group;
