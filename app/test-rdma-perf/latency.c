@@ -16,7 +16,6 @@
 #include "say.h"
 #include "verify.h"
 
-#define POLL_BURST 8
 #define SPINS \
 	16 /* looks for what is waited for, between two for anything else: it is not to be seen late */
 #define LOOK_EVERY 256u /* rounds */
@@ -31,6 +30,9 @@ struct turn {
 	uint64_t receives, received;
 	unsigned int limit_s; /* of silence */
 	uint64_t sum;	      /* ticks of all rounds */
+	/* The next request: made before its round, whose time is the way there and back alone. */
+	struct rdmapmd_send_wr wr;
+	struct rdmapmd_sge sge;
 };
 
 static bool
@@ -87,21 +89,20 @@ perf_latency_prepare(struct perf_phase *phase)
 
 /* ---- Waiting ---- */
 
+/* One, as that is what is waited for: a look behind it would fetch the line that the device writes next, in the round's time. */
 static void
 reap(struct turn *turn)
 {
-	struct rdmapmd_wc wcs[POLL_BURST];
-	const uint16_t n = rdmapmd_poll_cq(turn->worker->cq, wcs, RTE_DIM(wcs));
-	uint16_t i;
+	struct rdmapmd_wc wc;
 
-	for (i = 0; i < n; i++) {
-		if (wcs[i].status != RDMAPMD_WC_SUCCESS)
-			perf_phase_bad_completion(turn->phase, &wcs[i]);
-		else if ((wcs[i].opcode & RDMAPMD_WC_RECV) != 0)
-			turn->received++;
-		else
-			turn->completed++;
-	}
+	if (rdmapmd_poll_cq(turn->worker->cq, &wc, 1) == 0)
+		return;
+	if (wc.status != RDMAPMD_WC_SUCCESS)
+		perf_phase_bad_completion(turn->phase, &wc);
+	else if ((wc.opcode & RDMAPMD_WC_RECV) != 0)
+		turn->received++;
+	else
+		turn->completed++;
 }
 
 /* Message n of the other end is here. */
@@ -169,15 +170,9 @@ wait_until(struct turn *turn, enum waits_for what, uint64_t n)
 /* ---- Messages ---- */
 
 static void
-post(struct turn *turn, uint64_t n)
+post(struct turn *turn)
 {
-	struct rdmapmd_send_wr wr;
-	struct rdmapmd_sge sge;
-
-	perf_request_fill(turn->phase, turn->queue, &wr, &sge, n,
-			  (uint32_t)(n % turn->phase->layout.slots), false);
-	wr.send_flags |= RDMAPMD_SEND_SIGNALED;
-	if (rdmapmd_post_send(turn->queue->qp, &wr, 1) != 1)
+	if (rdmapmd_post_send(turn->queue->qp, &turn->wr, 1) != 1)
 		perf_phase_bad_post(turn->phase, "request", turn->queue->qp->post_send_error);
 	turn->posted++;
 }
@@ -259,6 +254,9 @@ prepare(struct turn *turn, uint64_t n)
 		forget(turn, n);
 	else
 		write_message(turn, n);
+	perf_request_fill(turn->phase, turn->queue, &turn->wr, &turn->sge, n,
+			  (uint32_t)(n % turn->phase->layout.slots), false);
+	turn->wr.send_flags |= RDMAPMD_SEND_SIGNALED;
 }
 
 /* Of READs and atomics the completion alone tells, of all others the message that comes back. */
@@ -276,7 +274,7 @@ run_client(struct turn *turn)
 	for (n = 0; goes_on(turn, n); n++) {
 		prepare(turn, n);
 		start = rte_get_timer_cycles();
-		post(turn, n);
+		post(turn);
 		if (!wait_answer(turn, n))
 			break;
 		note(turn, n, rte_get_timer_cycles() - start);
@@ -294,18 +292,18 @@ run_server(struct turn *turn)
 	const bool spare = turn->phase->end->options->rx_depth > 1;
 	uint64_t n, start = 0;
 
-	write_message(turn, 0);
+	prepare(turn, 0);
 	for (n = 0; wait_until(turn, MESSAGE, n); n++) {
 		if (n > 0)
 			note(turn, n, rte_get_timer_cycles() - start);
 		if (!spare)
 			receive_again(turn);
 		start = rte_get_timer_cycles();
-		post(turn, n);
+		post(turn);
 		compare(turn, n);
 		if (spare)
 			receive_again(turn);
-		write_message(turn, n + 1);
+		prepare(turn, n + 1);
 	}
 	wait_until(turn, COMPLETION, 0);
 	return n;
