@@ -9,7 +9,7 @@ packages_build=(gcc libc6-dev meson ninja-build pkg-config dpkg-dev
 	libdpdk-dev libpcap-dev libjansson-dev libisal-dev libseccomp-dev)
 packages_run=(dpdk-dev libhugetlbfs-bin)
 # libsystemd-dev: static DPDK programs link with it, by libpcap's and dbus' lists, which do not depend on it.
-packages_test=(libcmocka-dev python3-pytest python3-scapy clang libclang-rt-dev llvm make
+packages_test=(libcmocka-dev python3-pytest python3-scapy clang libclang-rt-dev lld llvm make
 	libsystemd-dev iproute2 tshark)
 # For virtual machines (devtools/guest/); QEMU and their kernels are unpacked into a cache, not installed. libibverbs-dev: for
 # programs of guests that talk with us by Linux' verbs; nothing else is linked with it. ibverbs-utils: ibv_*_pingpong.

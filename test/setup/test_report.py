@@ -207,6 +207,7 @@ def test_with_addresses_they_are(machine, tmp_path):
     assert "nothing is hidden" in said and "ADDRESSES" in files["README"]
 
 
+@pytest.mark.long
 def test_each_place_hides_what_is_known_from_nowhere_else(machine, tmp_path):
     machine.remove("/sys/class/net/eth0/address")
     os.unlink(machine.at(f"{FOLDER}/config"))
