@@ -10,20 +10,20 @@ me=all
 . "$(dirname "$0")/common.sh"
 
 rows_with_bars=rnic,softrnicd,memif_zc,memif_copy,virtio_packed
-parts=(eth txonly rxonly instr rdma rdmo agree)
+parts=(eth txonly rxonly latency instr rdma rdmo agree)
 
 usage()
 {
 	cat <<'USAGE'
 Usage: devtools/bench/all.sh [OPTION...]
 
-Runs eth.sh (64, 256, 512 and 1514 bytes; then one direction alone), instr.sh, rdma.sh, rdmo.sh and agree.sh, and compares what they
-find with devtools/bench/bars.ini: a line for each bar, PASS, FAIL, MISSING (not measured) or NO VERDICT (others used more
+Runs eth.sh (64, 256, 512 and 1514 bytes; then one direction alone), latency.sh, instr.sh, rdma.sh, rdmo.sh and agree.sh, and compares
+what they find with devtools/bench/bars.ini: a line for each bar, PASS, FAIL, MISSING (not measured) or NO VERDICT (others used more
 than 3 % of the machine, or its state changed). Takes about 50 minutes; the machine must be quiet.
 
   --quick          each with its own --quick: does it work? The verdicts mean nothing
   --repeat N       repetitions of all that measure rates (default: each script's)
-  --only NAME,...  of: eth txonly rxonly instr rdma rdmo agree (default all)
+  --only NAME,...  of: eth txonly rxonly latency instr rdma rdmo agree (default all)
   --dir FOLDER     keep each script's JSON and text there (default: a temporary one)
   --judge          measure nothing: judge what is in --dir
   --bars FILE      instead of devtools/bench/bars.ini
@@ -110,7 +110,7 @@ for part in ${only//,/ }; do
 	part_command "$part"
 	command+=("${more[@]}" --json "$folder/$part.json")
 	[ -z "${repeat:-}" ] || [ "$part" = instr ] || command+=(--repeat "$repeat")
-	[ -z "$plot" ] || [ "$part" = agree ] || command+=(--plot "$plot/$part.svg")
+	[ -z "$plot" ] || [[ "$part" =~ ^(agree|latency)$ ]] || command+=(--plot "$plot/$part.svg")
 	say "$part: ${command[*]#"$root"/}"
 	rm -f "$folder/$part.json"
 	# What it has found is judged; what it could not find is missing.

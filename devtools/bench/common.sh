@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What agree.sh, eth.sh, instr.sh, rdma.sh, rdmo.sh and scale.sh share: options, the build, peers, hugepages. Source it with $me set to the
-# name for messages and with a function usage; it sets $here and $root, and sources lib.sh.
+# What agree.sh, eth.sh, instr.sh, latency.sh, rdma.sh, rdmo.sh and scale.sh share: options, the build, peers, hugepages. Source it with
+# $me set to the name for messages and with a function usage; it sets $here and $root, and sources lib.sh.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -166,12 +166,18 @@ wants_ucx()
 	[[ ! $rows || $rows =~ (tcp|shm)_ ]]
 }
 
+# What our programs run on, of the same build.
+measured_of_build()
+{
+	programs+=(drivers/net/rnic/librte_net_rnic.so app/softrnicd/softrnicd)
+	args+=(--plugin "$build/drivers/net/rnic/librte_net_rnic.so" --softrnicd "$build/app/softrnicd/softrnicd")
+}
+
 # rdma_programs: rdma_bench, and what it runs on.
 rdma_programs()
 {
 	add_program --program rdma_bench
-	programs+=(drivers/net/rnic/librte_net_rnic.so app/softrnicd/softrnicd)
-	args+=(--plugin "$build/drivers/net/rnic/librte_net_rnic.so" --softrnicd "$build/app/softrnicd/softrnicd")
+	measured_of_build
 }
 
 # try_packages PACKAGE...: what can be installed is; what is missing then is seen where it is used.

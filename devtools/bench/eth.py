@@ -75,7 +75,7 @@ class Testpmd(Child):
 
     def start(self, bursts):
         """Have it forward; where nothing comes by itself, it sends so many bursts first."""
-        start = self.say(f"start tx_first {bursts}" if self.mode == "io" else "start")
+        start = self.say(f"start tx_first {bursts}" if bursts and self.mode == "io" else "start")
         self.wait(f"{self.mode} packet forwarding", COMMAND_TIMEOUT, "no forwarding", start)
 
     def stats(self):

@@ -19,6 +19,9 @@ from turns import (START_TIMEOUT, Child, Failed, Row, Softrnicd, Turns, check_ar
 PORT = 13400
 LISTEN_TIMEOUT = 10
 CALLS = ("post", "post-inline", "poll", "poll-read", "poll-receive")
+ROUNDS = ("device-write", "device-read", "device-send")
+ROUND_BURSTS, ROUND_SIZES = (1, 4, 32), (64, 1024)
+PAIR = ("net_rnic0,wire=pair:bench", "net_rnic1,wire=pair:bench")
 
 
 class Test:
@@ -314,12 +317,23 @@ def add_ratios(report, bench):
         add(f"{test.key}_bytes_vs_elided", (rows.get("rnic_bytes"), test), (rows.get("rnic"), test))
 
 
+def round_table(report, args):
+    """What a request costs both devices, by callgrind."""
+    plan = [",".join(ROUNDS), ",".join(map(str, ROUND_BURSTS)), ",".join(map(str, ROUND_SIZES)), "1000"]
+    found = instr.instructions(args.instr, PAIR, plan, args.cpus[1])
+    table = Table("Instructions of the devices per request, from the WQE to the completion",
+                  ["request"] + [f"{s} bytes, burst {b}" for s in ROUND_SIZES for b in ROUND_BURSTS])
+    for name in ROUNDS:
+        table.rows.append([name] + [f"{found[(name, b, s)]:.0f}" for s in ROUND_SIZES for b in ROUND_BURSTS])
+    report.tables.append(table)
+    report.data["rounds"] = {f"{n}_{s}_burst{b}": round(v, 2) for (n, b, s), v in found.items()}
+
+
 def instruction_table(report, args):
-    """Post and poll by callgrind, beside libmlx5's where that is built."""
+    """Post and poll by callgrind, beside libmlx5's where that is built; then the devices' rounds."""
     cpu = args.cpus[1]
     plan = [",".join(CALLS), "1,32", "8", "1000"]
-    ours = instr.instructions(args.instr, ("net_rnic0,wire=pair:bench",
-                                           "net_rnic1,wire=pair:bench"), plan, cpu)
+    ours = instr.instructions(args.instr, PAIR, plan, cpu)
     peer = instr.instructions(args.instr_peer, None, plan, cpu) if args.instr_peer else {}
     table = Table("Instructions per request and completion",
                   ["call", "net_rnic, 1", "net_rnic, 32", "libmlx5, 1", "libmlx5, 32"])
@@ -332,6 +346,7 @@ def instruction_table(report, args):
     report.tables.append(table)
     for what, found in (("instructions", ours), ("libmlx5", peer)):
         report.data[what] = {f"{n}_{b}": round(v, 2) for (n, b, _), v in found.items()}
+    round_table(report, args)
 
 
 def figures_report(bench, what):

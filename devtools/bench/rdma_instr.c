@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What RDMA's burst calls cost: two queue pairs on the embedded software RNIC, and one thread that posts, polls the
- * device by hand, and polls the completion queue. Only the burst calls are counted, as an application makes them.
+ * What RDMA's burst calls cost, and what the device does with requests: two queue pairs on the embedded software RNIC, and one
+ * thread that posts, polls the device by hand, and polls the completion queue. Only the burst calls are counted, as an application makes
+ * them, or only the device's rounds.
  *
  *	rdma_instr [EAL OPTIONS] -- NAME,... BURST,... BYTES,... CALLS
  *
@@ -12,6 +13,9 @@
  *	poll		their completions
  *	poll-read	those of READs
  *	poll-receive	SENDs of the other one that have arrived
+ *	device-write	the rounds of both devices from the WQEs to the completions, and the last one, which finds nothing: WRITEs
+ *	device-read	the same, READs
+ *	device-send	the same, SENDs
  *
  * Every request is signaled. EAL's options name the devices: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b.
  */
@@ -49,18 +53,34 @@ poll_cq(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	return rdmapmd_poll_cq(queue, wcs, n);
 }
 
+/* The device's rounds, as if they were a burst. */
+static uint16_t
+settle(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	(void)queue;
+	(void)pkts;
+	by_hand_settle();
+	return n;
+}
+
+/* What is counted of a round trip. */
+enum part { POST, DEVICE, POLL };
+
 static const struct kind {
 	const char *name;
 	enum rdmapmd_wr_opcode opcode;
 	unsigned int flags;
-	bool posts;   /* the post is counted, not the poll */
-	bool arrives; /* where it is polled */
+	enum part part;
+	bool arrives; /* at the other one: there it is polled */
 } kinds[] = {
-	{ "post", RDMAPMD_WR_RDMA_WRITE, 0, true, false },
-	{ "post-inline", RDMAPMD_WR_RDMA_WRITE, RDMAPMD_SEND_INLINE, true, false },
-	{ "poll", RDMAPMD_WR_RDMA_WRITE, 0, false, false },
-	{ "poll-read", RDMAPMD_WR_RDMA_READ, 0, false, false },
-	{ "poll-receive", RDMAPMD_WR_SEND, 0, false, true },
+	{ "post", RDMAPMD_WR_RDMA_WRITE, 0, POST, false },
+	{ "post-inline", RDMAPMD_WR_RDMA_WRITE, RDMAPMD_SEND_INLINE, POST, false },
+	{ "poll", RDMAPMD_WR_RDMA_WRITE, 0, POLL, false },
+	{ "poll-read", RDMAPMD_WR_RDMA_READ, 0, POLL, false },
+	{ "poll-receive", RDMAPMD_WR_SEND, 0, POLL, true },
+	{ "device-write", RDMAPMD_WR_RDMA_WRITE, 0, DEVICE, false },
+	{ "device-read", RDMAPMD_WR_RDMA_READ, 0, DEVICE, false },
+	{ "device-send", RDMAPMD_WR_SEND, 0, DEVICE, true },
 };
 
 static void
@@ -100,6 +120,16 @@ all_good(unsigned int got, unsigned int expected)
 	return false;
 }
 
+static void
+begin(struct counted *counted, const struct kind *kind, uint64_t calls)
+{
+	switch (kind->part) {
+	case POST: counted_start(counted, post, pair.ends[0].qps[0], calls); break;
+	case DEVICE: counted_start(counted, settle, NULL, calls); break;
+	case POLL: counted_start(counted, poll_cq, pair.ends[kind->arrives].cq, calls); break;
+	}
+}
+
 static int
 round_trips(struct counted *counted, const struct kind *kind, unsigned int burst, uint64_t calls)
 {
@@ -107,21 +137,22 @@ round_trips(struct counted *counted, const struct kind *kind, unsigned int burst
 	struct rdmapmd_cq *cq = pair.ends[kind->arrives].cq;
 	unsigned int got;
 
-	counted_start(counted, kind->posts ? post : poll_cq, kind->posts ? (void *)qp : (void *)cq,
-		      calls);
+	begin(counted, kind, calls);
 	for (uint64_t call = 0; call < calls; call++) {
 		if (kind->arrives && rdmapmd_post_recv(peer, receives, burst) != burst) {
 			fprintf(stderr, "receive requests: %s\n", strerror(-peer->post_recv_error));
 			return -EIO;
 		}
-		if ((kind->posts ? counted_burst(counted, NULL, burst)
-				 : rdmapmd_post_send(qp, wrs, burst)) != burst) {
+		if ((kind->part == POST ? counted_burst(counted, NULL, burst)
+					: rdmapmd_post_send(qp, wrs, burst)) != burst) {
 			fprintf(stderr, "post: %s\n", strerror(-qp->post_send_error));
 			return -EIO;
 		}
+		if (kind->part == DEVICE)
+			counted_burst(counted, NULL, burst);
 		by_hand_settle();
-		got = kind->posts ? rdmapmd_poll_cq(cq, wcs, burst)
-				  : counted_burst(counted, NULL, burst);
+		got = kind->part == POLL ? counted_burst(counted, NULL, burst)
+					 : rdmapmd_poll_cq(cq, wcs, burst);
 		if (!all_good(got, burst))
 			return -EIO;
 		if (kind->arrives && !all_good(rdmapmd_poll_cq(pair.ends[0].cq, wcs, burst), burst))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What agree.py, eth.py, rdma.py and rdmo.py share: processes, rows measured in turn, and again when they were disturbed."""
+"""What agree.py, eth.py, latency.py, rdma.py and rdmo.py share: processes, rows measured in turn, and again when they were disturbed."""
 
 import argparse
 import ctypes
@@ -227,7 +227,7 @@ class Turns:
         row.window = None
         began = time.monotonic()
         value, others = self.measure(row, what)
-        figure, changed = states.Figure(value), False
+        figure, changed = value if isinstance(value, states.Figure) else states.Figure(value), False
         if self.crossing:
             figure.crossing, changed = self.crossing.during(*(row.window or (began, time.monotonic())))
         return figure, changed, others
