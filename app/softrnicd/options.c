@@ -52,6 +52,8 @@ static const char help[] =
 	"      seed=N              seed of all random choices; default: from the system\n"
 	"      health=MS           stop the health counter MS milliseconds after the first driver's\n"
 	"                          bring-up, until a reset; only once\n"
+	"      fatal=MS            its firmware meets its end MS milliseconds after that, until a reset;\n"
+	"                          only once\n"
 	"      bf=0|1              offer BlueFlame; default 0\n"
 	"      thread=K            the thread that serves it, from 0 on; default: that of its pair's other\n"
 	"                          end, or the one with the fewest devices\n"
@@ -289,14 +291,26 @@ parse_seed(struct device_options *device, const char *value)
 }
 
 static int
-parse_health(struct device_options *device, const char *value)
+parse_milliseconds(const char *value, uint32_t *ms)
 {
 	uint64_t number;
 
 	if (parse_number(value, 10, UINT32_MAX, &number) != 0 || number == 0)
 		return -EINVAL;
-	device->conf.health_stop_ms = (uint32_t)number;
+	*ms = (uint32_t)number;
 	return 0;
+}
+
+static int
+parse_health(struct device_options *device, const char *value)
+{
+	return parse_milliseconds(value, &device->conf.health_stop_ms);
+}
+
+static int
+parse_fatal(struct device_options *device, const char *value)
+{
+	return parse_milliseconds(value, &device->conf.fatal_ms);
 }
 
 static int
@@ -371,6 +385,7 @@ static const struct {
 	{ "bytes", parse_bytes, "0 or 1" },
 	{ "seed", parse_seed, "a number of 64 bits" },
 	{ "health", parse_health, "milliseconds, at least 1" },
+	{ "fatal", parse_fatal, "milliseconds, at least 1" },
 	{ "bf", parse_bf, "0 or 1" },
 	{ "thread", parse_thread, "a thread's number, 0 to 63" },
 	{ "quirks", parse_quirks, .describe = softrnic_quirks_wanted },

@@ -84,8 +84,10 @@ softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size
 			struct rnic_be32 dw;
 
 			memcpy(&dw, (const uint8_t *)data + 4 * i, sizeof(dw));
-			if (softrnic_iseg_write(dev, offset + 4 * i, rnic_be32_to_cpu(dw)))
+			if (softrnic_iseg_write(dev, offset + 4 * i, rnic_be32_to_cpu(dw))) {
 				softrnic_device_reset(dev);
+				softrnic_iseg_disable(dev);
+			}
 		}
 	}
 	softrnic_unlock(dev->poller);

@@ -265,6 +265,7 @@ softrnic_device_reset(struct softrnic *dev)
 	dev->fault_command = 0;
 	dev->fault_stuck = 0;
 	dev->fault_health = false;
+	dev->fatal_at_ns = 0;
 	dev->fault_initializing = false;
 	softrnic_pages_reset(dev);
 	softrnic_quirks_reset(dev);
@@ -318,10 +319,7 @@ device_fault_set(struct softrnic *dev, enum softrnic_fault fault, uint64_t value
 		dev->health_stopped_ns = softrnic_now_ns();
 		dev->fault_health = true;
 		return 0;
-	case SOFTRNIC_FAULT_FATAL:
-		softrnic_iseg_fatal(dev, (uint8_t)value);
-		dev->dead = true;
-		return 0;
+	case SOFTRNIC_FAULT_FATAL: softrnic_iseg_fatal(dev, (uint8_t)value); return 0;
 	case SOFTRNIC_FAULT_INITIALIZING: dev->fault_initializing = true; return 0;
 	case SOFTRNIC_FAULT_PAGE_REQUEST: return softrnic_pages_request(dev, (int32_t)value);
 	default: return -EINVAL;

@@ -88,6 +88,11 @@ struct softrnic_conf {
 	 * device's life, so that a driver that resets it gets a healthy one. 0: never.
 	 */
 	uint32_t health_stop_ms;
+	/**
+	 * Have the firmware meet its end that many milliseconds after the device's first INIT_HCA, as SOFTRNIC_FAULT_FATAL with
+	 * syndrome 1, with the next look at the health counter. A reset ends it, and it happens once in the device's life. 0: never.
+	 */
+	uint32_t fatal_ms;
 	/** Offer BlueFlame. */
 	bool bf;
 	/** Require L2 headers inline in send WQEs, and offer no multi-packet WQEs, as a ConnectX-4 Lx does. */

@@ -87,7 +87,7 @@ def test_help_has_examples():
     done = run("--help")
     assert done.returncode == 0 and done.stderr == ""
     assert "\n  softrnicd --device name=a,wire=pair:cable" in done.stdout
-    for key in ("name=", "socket=", "wire=pair:", "mac=", "like=", "id=", "drop=", "seed=", "health=", "bf=",
+    for key in ("name=", "socket=", "wire=pair:", "mac=", "like=", "id=", "drop=", "seed=", "health=", "fatal=", "bf=",
                 "quirks="):
         assert key in done.stdout
     assert run("--version").stdout.startswith("softrnicd ")
@@ -99,7 +99,7 @@ def test_help_has_examples():
     (["--dir"], "--dir wants a value"),
     (["--device"], "--device wants a value"),
     (["--device", "foo=1"],
-     "there are name count socket wire rx_pcap tx_pcap mac like id drop dup reorder corrupt delay rule bytes seed health bf thread quirks"),
+     "there are name count socket wire rx_pcap tx_pcap mac like id drop dup reorder corrupt delay rule bytes seed health fatal bf thread quirks"),
     (["--device", "name"], "not KEY=VALUE"),
     (["--device", "name=a,,bf=1"], "not KEY=VALUE"),
     (["--device", "name=a,name=b"], "twice"),
@@ -132,6 +132,7 @@ def test_help_has_examples():
     (["--device", "rule=drop+"], "up to 16 rules"),
     (["--device", "rule=" + "+".join(["drop/nth:1"] * 17)], "up to 16 rules"),
     (["--device", "health=0"], "milliseconds, at least 1"),
+    (["--device", "fatal=1s"], "milliseconds, at least 1"),
     (["--device", "bf=2"], "0 or 1"),
     (["--device", "quirks=uar-8+"], "names with + between them"),
     (["--device", "quirks=uar-9"], "uar-8 uar-16 uar-256"),

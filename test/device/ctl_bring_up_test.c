@@ -133,6 +133,38 @@ fatal_fault_fills_the_health_buffer_and_stops_the_device(void **state)
 	hn_bring_up(hn);
 }
 
+/* Asked for when the device is made: behind the bring-up, when somebody looks, until a reset, and no second time. */
+static void
+firmware_meets_its_end_once_after_the_first_bring_up(void **state)
+{
+	const struct softrnic_conf conf = { .name = "ill", .fatal_ms = 60 };
+	struct rnic_function_in in = { 0 };
+	struct rnic_cmd_out out;
+	struct hn *hn = *state;
+
+	hn_stop(hn);
+	hn_start(hn, NULL, &conf);
+	test_clock_advance_us(100000);
+	assert_int_equal(hn_read32(hn, HEALTH_COUNTER) >> 24, 0);
+	hn_bring_up(hn);
+	test_clock_advance_us(59000);
+	assert_int_equal(hn_read32(hn, HEALTH_COUNTER) >> 24, 0);
+	test_clock_advance_us(1000);
+	assert_int_equal(hn_read32(hn, HEALTH_COUNTER) >> 24, 1);
+	assert_int_equal(hn_read32(hn, RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_RFR)) >> 31, 1);
+	hn_head(&in, RNIC_CMD_QUERY_ISSI, 0);
+	assert_int_equal(hn_cmd(hn, &in, sizeof(in), &out, sizeof(out)), HN_PENDING);
+	/* As Linux resets it. */
+	assert_int_equal(hn_read32(hn, 0x1fc) >> 30, 1);
+	hn_write32(hn, 0x14, 7 << 8);
+	assert_int_equal(hn_read32(hn, HEALTH_COUNTER) >> 24, 0);
+	assert_int_equal(hn_read32(hn, RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_RFR)), 0);
+	hn_set_cmdq(hn);
+	hn_bring_up(hn);
+	test_clock_advance_us(100000);
+	assert_int_equal(hn_read32(hn, HEALTH_COUNTER) >> 24, 0);
+}
+
 static void
 initializing_bit_as_long_as_asked(void **state)
 {
@@ -151,7 +183,8 @@ software_reset_by_nic_interface(void **state)
 
 	hn_bring_up(hn);
 	hn_write32(hn, 0x14, 7 << 8);
-	assert_int_equal(hn_read32(hn, 0x14) >> 8 & 7, 0);
+	/* Who has asked for it waits for that. */
+	assert_int_equal(hn_read32(hn, 0x14) >> 8 & 7, RNIC_NIC_INTERFACE_DISABLED);
 	assert_int_equal(ctl_stats(hn).pages_held, 0);
 	hn_set_cmdq(hn);
 	hn_bring_up(hn);
@@ -709,6 +742,7 @@ main(void)
 		T(health_counter_stops_once_after_the_first_bring_up),
 		T(fatal_fault_fills_the_health_buffer_and_stops_the_device),
 		T(initializing_bit_as_long_as_asked),
+		T(firmware_meets_its_end_once_after_the_first_bring_up),
 		T(software_reset_by_nic_interface),
 		T(nic_interface_disabled_is_seen_until_the_next_load),
 		T(timer_runs),

@@ -122,6 +122,7 @@ struct softrnic {
 	uint32_t fault_stuck;
 	bool fault_health, fault_initializing;
 	uint64_t health_stopped_ns; /* the counter's last moment, which may be to come */
+	uint64_t fatal_at_ns;	    /* when the firmware meets its end; 0: not planned */
 	struct softrnic_quirks quirks;
 
 	/* Ethernet and the wire */

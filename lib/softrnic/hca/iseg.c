@@ -27,6 +27,9 @@
 
 #define HEALTH_PERIOD_NS 10000000 /* of the health counter */
 
+/* Of the health buffer, as Linux names it: the firmware's internal error. */
+#define SYNDROME_FW_INTERNAL 0x1
+
 int
 softrnic_iseg_init(struct softrnic *dev)
 {
@@ -54,6 +57,7 @@ softrnic_iseg_reset(struct softrnic *dev)
 	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_MINOR, FW_MINOR);
 	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_SUBMINOR, FW_SUBMINOR);
 	rnic_init_seg_set(iseg, RNIC_ISEG_CMD_INTERFACE_REV, RNIC_CMD_INTERFACE_REV);
+	rnic_init_seg_set(iseg, RNIC_ISEG_FW_RESET_SUPPORTED, 1);
 	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_FW_VERSION,
 			  FW_MAJOR << 24 | FW_MINOR << 16 | FW_SUBMINOR);
 	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_HW_ID, 0x50f7);
@@ -65,12 +69,18 @@ softrnic_iseg_reset(struct softrnic *dev)
 }
 
 void
+softrnic_iseg_disable(struct softrnic *dev)
+{
+	dev->nic_interface = RNIC_NIC_INTERFACE_DISABLED;
+}
+
+void
 softrnic_iseg_complain(struct softrnic *dev, uint8_t syndrome)
 {
 	rnic_init_seg_set(dev->iseg, RNIC_ISEG_HEALTH_SYNDROME, syndrome);
 }
 
-/* Fill the health buffer as firmware that has met its end does. */
+/* Fill the health buffer as firmware that has met its end does. Nothing goes on. */
 void
 softrnic_iseg_fatal(struct softrnic *dev, uint8_t syndrome)
 {
@@ -84,25 +94,38 @@ softrnic_iseg_fatal(struct softrnic *dev, uint8_t syndrome)
 	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_SYNDROME, syndrome);
 	/* Drivers take a syndrome for the end only if it comes with the request for a reset. */
 	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_RFR, 1);
+	dev->dead = true;
 }
 
-/* The stop that the configuration asks for, once. */
+/* What the configuration asks for, once. */
 void
 softrnic_iseg_plan_health(struct softrnic *dev)
 {
-	if (dev->conf.health_stop_ms == 0)
-		return;
-	dev->health_stopped_ns = softrnic_now_ns() + dev->conf.health_stop_ms * UINT64_C(1000000);
-	dev->fault_health = true;
-	dev->conf.health_stop_ms = 0;
+	const uint64_t now = softrnic_now_ns();
+
+	if (dev->conf.health_stop_ms != 0) {
+		dev->health_stopped_ns = now + dev->conf.health_stop_ms * UINT64_C(1000000);
+		dev->fault_health = true;
+		dev->conf.health_stop_ms = 0;
+	}
+	if (dev->conf.fatal_ms != 0) {
+		dev->fatal_at_ns = now + dev->conf.fatal_ms * UINT64_C(1000000);
+		dev->conf.fatal_ms = 0;
+	}
 }
 
 static uint32_t
-iseg_health_counter(const struct softrnic *dev)
+iseg_health_counter(struct softrnic *dev)
 {
-	uint32_t syndrome = rnic_init_seg_get(dev->iseg, RNIC_ISEG_HEALTH_SYNDROME);
 	uint64_t now = softrnic_quirks_health_time(dev, softrnic_now_ns());
+	uint32_t syndrome;
 
+	/* Whoever looks is the first to know. */
+	if (dev->fatal_at_ns != 0 && now >= dev->fatal_at_ns) {
+		softrnic_iseg_fatal(dev, SYNDROME_FW_INTERNAL);
+		dev->fatal_at_ns = 0;
+	}
+	syndrome = rnic_init_seg_get(dev->iseg, RNIC_ISEG_HEALTH_SYNDROME);
 	if (dev->fault_health && dev->health_stopped_ns < now)
 		now = dev->health_stopped_ns;
 	return syndrome << 24 | ((now - dev->power_on_ns) / HEALTH_PERIOD_NS & 0xffffff);
@@ -122,9 +145,10 @@ softrnic_iseg_read(struct softrnic *dev, uint64_t offset)
 		       RNIC_CMDQ_LOG_SIZE << 4 | RNIC_CMDQ_LOG_STRIDE;
 	case SOFTRNIC_ISEG_DOORBELL: return (uint32_t)atomic_load(&dev->cmd_doorbell);
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING):
-		return dev->fault_initializing || dev->leaving || softrnic_quirks_initializing(dev)
-			       ? UINT32_C(1) << 31
-			       : 0;
+		return (dev->fault_initializing || dev->leaving || softrnic_quirks_initializing(dev)
+				? UINT32_C(1) << 31
+				: 0) |
+		       rnic_be32_to_cpu(dev->iseg->dw[offset / 4]);
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_HIGH): return timer >> 32;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_LOW): return timer;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER): return iseg_health_counter(dev);

@@ -13,11 +13,13 @@ int softrnic_iseg_init(struct softrnic *dev);
 void softrnic_iseg_fini(struct softrnic *dev);
 /* As after power-on. */
 void softrnic_iseg_reset(struct softrnic *dev);
-/* The health buffer of a firmware that has met its end. */
+/* Behind a reset that the driver has asked for: no driver has the interface. */
+void softrnic_iseg_disable(struct softrnic *dev);
+/* The health buffer of a firmware that has met its end; the device stops. */
 void softrnic_iseg_fatal(struct softrnic *dev, uint8_t syndrome);
 /* A complaint: the health buffer names it, and all goes on. */
 void softrnic_iseg_complain(struct softrnic *dev, uint8_t syndrome);
-/* At INIT_HCA: the stop of the health counter that the configuration asks for, once. */
+/* At INIT_HCA: the stop of the health counter, and the firmware's end, that the configuration asks for, once. */
 void softrnic_iseg_plan_health(struct softrnic *dev);
 
 /* The dword at that offset, in the order of the CPU. */
