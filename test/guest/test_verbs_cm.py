@@ -89,11 +89,11 @@ def script(name, server, client):
     return f'endless={endless}\nboth {name} {listens} "{server}" "{client}"\nuntil_there as_before\n'
 
 
-def faults(console, name):
-    """What is wrong with the run of this name, or nothing."""
+def faults(console, name, run=None):
+    """What is wrong with the run of this name, or nothing. run: what its lines begin with, if not by the name."""
     wrong, both = [], []
     for side in ("server", "client"):
-        status, *said = values(console, f"{name} {side}")
+        status, *said = values(console, f"{run or name} {side}")
         both += [f"---- {side}", *said]
         # It is killed.
         expected = "status 143" if side == "server" and name in ENDLESS else "status 0"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Verbs in mid-transfer, and one of those that take part is killed: a program, a whole virtual machine, the device itself."""
+"""Verbs in mid-transfer, and one of those that take part is killed: a program, a whole virtual machine, the device, its firmware."""
 
 import contextlib
 import re
@@ -11,7 +11,7 @@ from daemon.softrnicd import descriptors, until
 from guest.linux import complaints, nothing_left, values
 from guest.machine import BOOT, KERNELS_HERE, devices, guest, slot
 from guest.pingpongs import check, script as pingpong
-from guest.verbs import ADDRESSES, APART, GIDS, LIMIT, MODULES, PAIR, PRELUDE, TOGETHER, run_on, went_well
+from guest.verbs import ADDRESSES, APART, GIDS, LIMIT, MACS, MODULES, PAIR, PRELUDE, TOGETHER, run_on, went_well
 from size import FULL
 
 PORT = 18515
@@ -245,7 +245,7 @@ def test_a_killed_virtual_machine_leaves_nothing():
 
 # A program that only polls is told nothing: there is no device that could write a completion. One that asks for events is
 # told, one that begins is refused, and all that are there can be ended.
-LOST = f"""
+WATCHED = f"""
 ibv_asyncwatch -d $ib0 >/tmp/watch 2>&1 &
 watch=$!
 {OPERATIONS["write"]} {ENDLESS} -d $ib0 -x $left4 >/tmp/server 2>&1 &
@@ -255,6 +255,8 @@ had=$(packets $ib0)
 $peer {OPERATIONS["write"]} {ENDLESS} -d $ib1 -x $right4 {ADDRESSES[4][0]} >/tmp/client 2>&1 &
 client=$!
 until_there moved $ib0 $had
+"""
+LOST = f"""{WATCHED}
 tell moving
 [ "$(await)" = killed ] || exit 1
 start=$(now)
@@ -291,3 +293,50 @@ def test_a_killed_device_is_a_lost_one():
     for number in (0, 1):
         assert any(re.search(rf"{slot(number)}: poll_health:.*Fatal error", word) for word in words), words
     assert not re.search(r"WARNING:|BUG:|Oops|Call Trace|panic|lockup|blocked for more than", console), words
+
+
+# ---- Its firmware ----
+
+# Behind the load of the driver, and late enough for a transfer; half of what a wait may take.
+FATAL_MS = 50000
+# Linux resets it, and makes all anew: other interfaces and devices of the same function, whose programs are told.
+FATAL = f"""{WATCHED}
+! grep -q IBV_EVENT_DEVICE_FATAL /tmp/watch || exit 1
+until_there grep -q IBV_EVENT_DEVICE_FATAL /tmp/watch
+recovered() {{
+	dmesg | grep -q 'health recovery succeeded'
+}}
+until_there recovered
+until_there gone $client
+wait $client
+echo "client $?"
+faults /tmp/client | each heard
+for pid in $watch $server; do
+	kill -9 $pid
+	until_there gone $pid
+done
+until_there netdev $SLOT0
+until_there rdma_there $SLOT0
+eth0=$(netdev $SLOT0) ib0=$(rdma_device $SLOT0)
+/bin/ip link set $eth0 up
+/bin/ip address add {ADDRESSES[4][0]}/24 dev $eth0
+until_there state_is $ib0 ACTIVE
+until_there ping -c 1 -W 1 {ADDRESSES[4][1]}
+indexes {GIDS[4].format(1)} {GIDS[4].format(2)}
+left4=$left right4=$right
+"""
+
+
+def test_a_dead_firmware_is_reset():
+    kind = f"wire=pair:cable,id=15b3:1017,mac={MACS[0]},fatal={FATAL_MS}"
+    script = APART + MOVES + FATAL + pingpong("after4", "rc", 4, 100) + TOGETHER
+    result, said = run_on(KERNELS_HERE[0], script, kind, PAIR[1], verbs=["ibv_asyncwatch", *PROGRAMS, "ibv_rc_pingpong"],
+                          memory=1024, timeout=BOOT + 300)
+    console = result.console
+    assert result.status == 0, console[-4000:]
+    check(console, "after4", "rc", 100)
+    assert values(console, "client") not in (["0"], ["137"]) and values(console, "heard") in heard("write"), console[-4000:]
+    words = complaints(console)
+    assert any(re.search(rf"{slot(0)}: .*firmware internal error", word) for word in words), words
+    assert not re.search(r"WARNING:|BUG:|Oops|Call Trace|panic|lockup|blocked for more than", console), words
+    nothing_left(said, 2)

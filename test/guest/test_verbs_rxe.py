@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
 Stock mlx5_ib and libmlx5 in one guest, and Linux' rxe in another one, at the ends of one cable: rdma-core's pingpongs, perftest, and
-rping by librdmacm, each with either of both as the server. rxe is on mlx5_core's netdev: its guest has no mlx5_ib, with which the
+programs of librdmacm, each with either of both as the server. rxe is on mlx5_core's netdev: its guest has no mlx5_ib, with which the
 device would keep RoCE to itself.
 """
 
@@ -12,6 +12,7 @@ import re
 
 import pytest
 
+from guest import test_verbs_cm as cm
 from guest.linux import complaints, nothing_left, values
 from guest.machine import BOOT, KERNELS_HERE, devices, guest, prepare
 from guest.pingpongs import ARGUMENTS, PORT, check
@@ -36,6 +37,7 @@ ROWS = (
     ("ib_send_bw", "-s 512 -n 50 -e", 512, 50),
     ("ib_send_bw", "-s 1024 -n 50 -b", 1024, 50),
     ("ib_send_bw", "-s 1024 -n 50 --use-srq -q 2", 1024, 100),
+    ("ib_send_bw", "-s 1024 -n 50 -R", 1024, 50),
     ("ib_write_bw", "-s 65536 -n 10", 65536, 10),
     ("ib_write_bw", "-s 4096 -n 50 -q 4", 4096, 200),
     ("ib_write_bw", "-s 4096 -n 50 -c UC", 4096, 50),
@@ -50,7 +52,10 @@ ROWS = (
     ("ib_read_lat", f"-s 64 -n 50 {READS}", 64, 50),
     ("ib_atomic_lat", f"-n 50 {READS}", 8, 50),
 )
-PROGRAMS = ("ip", "rdma", "rping", *(f"ibv_{kind}_pingpong" for kind in PINGPONGS), *sorted({row[0] for row in ROWS}))
+# Of those that test_verbs_cm.py runs between two functions.
+CM = ("ucmatose", "udaddy", "rc", "rstream")
+CM_PROGRAMS = sorted({end.split()[0] for name in CM for end in cm.RUNS[name]})
+PROGRAMS = ("ip", "rdma", "rping", *CM_PROGRAMS, *(f"ibv_{kind}_pingpong" for kind in PINGPONGS), *sorted({row[0] for row in ROWS}))
 PROVIDER = "usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so"
 
 # The other guest has loaded its modules when it is told to go on; without it there is no carrier.
@@ -176,7 +181,8 @@ def test_pingpong(kind, family, way, rig):
 def test_perftest(row, way, rig):
     program, arguments, *_ = row
     command = f"{program} -F -d $ib -x $gid4 {PATIENT} {arguments}"
-    wrong = faults(rig.both(way, f"by_tcp {PORT:04X}", command, f"{command} {rig.server(way, 4)}"), "run", (*row, 4))
+    listens = "by_cm" if "-R" in arguments.split() else f"by_tcp {PORT:04X}"
+    wrong = faults(rig.both(way, listens, command, f"{command} {rig.server(way, 4)}"), "run", (*row, 4))
     assert wrong == [], "\n".join(wrong)
 
 
@@ -190,6 +196,14 @@ def test_rping(family, way, rig):
         assert status == "status 0", console
         found = [line for line in said if line.startswith(begin)]
         assert len(found) == ITERS and all(f": rdma-ping-{number}: " in line for number, line in enumerate(found)), console
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CM)
+def test_librdmacm(name, way, rig):
+    server, client = cm.RUNS[name]
+    wrong = cm.faults(rig.both(way, "by_cm", server, client.replace(cm.LEFT, rig.server(way, 4))), name, "run")
+    assert wrong == [], "\n".join(wrong)
 
 
 def test_both_end_well(rig):
