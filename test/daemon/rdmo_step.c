@@ -3,20 +3,21 @@
 /*
  * A worker that kills itself at a step of an append, and those around it, which find the next one at its address by themselves:
  *
- *   rdmo_step worker DEVARGS ADDRESS STEP        "listening ADDRESS"
+ *   rdmo_step worker DEVARGS ADDRESS STEP COUNT  "listening ADDRESS"
  *   rdmo_step log DEVARGS ADDRESS TICKET         a log that such a worker appends to: "ticket TICKET", "record POSITION WHO SEQ"
- *   rdmo_step keeper DEVARGS ADDRESS TICKET STEP FILE
+ *   rdmo_step keeper DEVARGS ADDRESS TICKET STEP COUNT FILE
  *                                                both in one process, the log in a file
  *   rdmo_step producer DEVARGS WHO TICKET        appends records: "appended N"
  *
- * Steps are counted from the first operation that is executed, 0 is none: "dies WHERE". TICKET is the log's last one, or "-". At the
- * input's end each comes to an end.
+ * It dies at the COUNTth time that it comes to that step, "-" is none, from the first operation that is executed on: "dies STEP". TICKET
+ * is the log's last one, or "-". At the input's end each comes to an end.
  */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -45,13 +46,21 @@ struct payload {
 
 /* ---- Steps: what the library calls for an append, in the thread that polls ---- */
 
-static uint32_t steps_left;
+static const char *last_step = "-";
+static uint32_t times_left;
 static __thread bool is_armed, has_published;
+
+static void
+step_choose(const char *where, const char *count)
+{
+	last_step = where;
+	times_left = (uint32_t)strtoul(count, NULL, 10);
+}
 
 static void
 step(const char *where)
 {
-	if (!is_armed || steps_left == 0 || --steps_left > 0)
+	if (!is_armed || strcmp(where, last_step) != 0 || --times_left > 0)
 		return;
 	printf("dies %s", where);
 	rdmo_parts_tell();
@@ -135,7 +144,7 @@ WRAP(void, rdmo_peers_answer, struct rdmo_lane *lane)
 static void
 run_worker(char **args)
 {
-	steps_left = (uint32_t)strtoul(args[1], NULL, 10);
+	step_choose(args[1], args[2]);
 	(void)rdmo_parts_worker(args[0], 64, 16);
 	while (rdmo_parts_asked(-1) >= 0)
 		;
@@ -269,9 +278,9 @@ run_keeper(char **args)
 	struct rdmo_target *target;
 	struct rdmo_log *log;
 
-	steps_left = (uint32_t)strtoul(args[2], NULL, 10);
+	step_choose(args[2], args[3]);
 	TRY(rdmo_target_open(rdmo_parts_worker(args[0], 64, 16), ID, &target));
-	log = log_open(target, file_map(args[3]), &ticket, &is_known);
+	log = log_open(target, file_map(args[4]), &ticket, &is_known);
 	(void)log_serve(target, log);
 	rdmo_log_destroy(log);
 	rdmo_target_close(target);
@@ -368,9 +377,9 @@ int
 main(int argc, char **argv)
 {
 	static const struct rdmo_role roles[] = {
-		{ "worker", 5, run_worker },
+		{ "worker", 6, run_worker },
 		{ "log", 5, run_log },
-		{ "keeper", 7, run_keeper },
+		{ "keeper", 8, run_keeper },
 		{ "producer", 5, run_producer },
 	};
 

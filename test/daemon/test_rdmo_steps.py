@@ -4,6 +4,7 @@ A worker is killed at each step of an append to a log, of its own process and of
 and each record is there once, whole and in its order, whatever became of the one before.
 """
 
+import itertools
 import re
 
 import pytest
@@ -14,11 +15,12 @@ from e2e.tcp_port import free_port
 
 PROGRAM = "daemon_rdmo_step"
 DEVICES = ("name=w,count=3,wire=switch:hub",)
-# A burst has fewer: what comes behind is the same once more.
-STEPS = 30
-BOTH = {"before an operation", "behind an operation", "with a word in its slot", "before an answer", "behind an answer"}
-HERE = BOTH | {"with a payload", "with a header", "with a tail"}
-ELSEWHERE = BOTH | {"with requests under way", "with a tail that was moved"}
+BOTH = ("before an operation", "behind an operation", "with a word in its slot", "before an answer", "behind an answer")
+HERE = BOTH + ("with a payload", "with a header", "with a tail")
+ELSEWHERE = BOTH + ("with requests under way", "with a tail that was moved")
+# Of a burst of four operations some come four times, others once.
+TIMES = (1, 2, 3, 4)
+NOWHERE = ("-", 0)
 
 
 @pytest.fixture(name="daemon")
@@ -28,11 +30,10 @@ def fixture_daemon():
         running.stop()
 
 
-def end_of(worker):
-    """Where it dies; the process has ended then."""
-    where = worker.wait_for("dies (.*)")[1]
+def wait_dead(worker, where):
+    """At that step; the process has ended then."""
+    assert worker.wait_for("dies (.*)")[1] == where
     assert worker.process.wait(SOON) == -9
-    return where
 
 
 def records_of(*readers):
@@ -57,51 +58,50 @@ def check(records, appended):
 def test_a_worker_dies_at_each_step_with_its_log(daemon, tmp_path):
     """The log is in a file, which the next one takes up."""
     def keeper(step):
-        peer = Peer(PROGRAM, "keeper", daemon.sockets[0], address, ticket, step, tmp_path / "log")
+        peer = Peer(PROGRAM, "keeper", daemon.sockets[0], address, ticket, *step, tmp_path / "log")
         peers.append(peer)
         return peer
 
-    address, ticket, peers, died = f"127.0.0.1:{free_port()}", "-", [], set()
-    with keeper(0) as first:
+    address, ticket, peers = f"127.0.0.1:{free_port()}", "-", []
+    with keeper(NOWHERE) as first:
         ticket = first.wait_for("ticket (.*)")[1]
         with Peer(PROGRAM, "producer", daemon.sockets[1], 1, ticket) as producer:
             producer.wait_for("appended")
             first.kill()
-            for step in range(1, STEPS):
+            for step in itertools.product(HERE, TIMES):
                 with keeper(step) as victim:
-                    died.add(end_of(victim))
-                with keeper(0) as next_one:
+                    wait_dead(victim, step[0])
+                with keeper(NOWHERE) as next_one:
                     next_one.wait_for("ticket")
                     producer.goes_on()
                     next_one.kill()
-            with keeper(0) as last:
+            with keeper(NOWHERE) as last:
                 last.wait_for("ticket")
                 producer.goes_on()
                 producer.end()
                 until(lambda: len(records_of(*peers)) >= producer.appended(), "the last records")
                 last.end()
         check(records_of(*peers), producer.appended())
-    assert died == HERE
 
 
 def test_a_worker_dies_at_each_step_with_a_log_elsewhere(daemon):
     """The log is another process's, which connects to the next one."""
-    address, died = f"127.0.0.1:{free_port()}", set()
+    address = f"127.0.0.1:{free_port()}"
     with Peer(PROGRAM, "log", daemon.sockets[1], address, "-") as log:
-        with Peer(PROGRAM, "worker", daemon.sockets[0], address, 0) as first:
+        with Peer(PROGRAM, "worker", daemon.sockets[0], address, *NOWHERE) as first:
             ticket = log.wait_for("ticket (.*)")[1]
             producer = Peer(PROGRAM, "producer", daemon.sockets[2], 1, ticket)
             producer.wait_for("appended")
             first.kill()
         with producer:
-            for step in range(1, STEPS):
-                with Peer(PROGRAM, "worker", daemon.sockets[0], address, step) as victim:
-                    died.add(end_of(victim))
-                with Peer(PROGRAM, "worker", daemon.sockets[0], address, 0) as next_one:
+            for step in itertools.product(ELSEWHERE, TIMES):
+                with Peer(PROGRAM, "worker", daemon.sockets[0], address, *step) as victim:
+                    wait_dead(victim, step[0])
+                with Peer(PROGRAM, "worker", daemon.sockets[0], address, *NOWHERE) as next_one:
                     next_one.wait_for("listening")
                     producer.goes_on()
                     next_one.kill()
-            with Peer(PROGRAM, "worker", daemon.sockets[0], address, 0) as last:
+            with Peer(PROGRAM, "worker", daemon.sockets[0], address, *NOWHERE) as last:
                 last.wait_for("listening")
                 producer.goes_on()
                 producer.end()
@@ -109,4 +109,3 @@ def test_a_worker_dies_at_each_step_with_a_log_elsewhere(daemon):
                 log.end()
                 last.end()
         check(records_of(log), producer.appended())
-    assert died == ELSEWHERE
