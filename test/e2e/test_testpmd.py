@@ -29,7 +29,7 @@ def test_io_forwarding_counts_agree():
 def test_a_loopback_mode_is_what_the_wire_is(vdev, mode, served):
     with Testpmd([vdev]) as testpmd:
         testpmd.prompt()
-        testpmd.do("port stop 0")
+        testpmd.stop_ports(0)
         testpmd.do(f"port config 0 loopback {mode}")
         started = testpmd.do("port start 0")
         assert ("Fail to configure port 0" not in started) == served, started

@@ -80,7 +80,7 @@ def test_the_kernel_is_answered_beside_testpmd():
         testpmd.wait(lambda: testpmd.stats()[port]["TX-packets"] >= 2 * COUNT, "frames of testpmd")
         testpmd.do("stop")
         # The same while the port is stopped.
-        testpmd.do(f"port stop {port}")
+        testpmd.stop_ports(port)
         arping(1)
         ping(1)
         testpmd.quit()
