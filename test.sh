@@ -14,8 +14,10 @@ all_suites=(layout unit device wire e2e guest-smoke guest fuzz)
 default_suites=(layout unit device wire e2e guest-smoke fuzz asan tsan)
 # --all and --full: guest has guest-smoke in it
 whole_suites=(layout unit device wire e2e guest fuzz asan tsan)
-# What the sanitizers run over: all of these suites; by default these suites and tests.
+# What the sanitizers run over: all of these suites; by default these suites and tests. Of those that --all runs three times, what is
+# marked long is the same once more, many times or with other arguments: the sanitizers have it with --full.
 sanitized_suites=(layout unit device wire e2e)
+sanitized_short=(wire e2e)
 default_asan=(device vfu-hostile vfu-talk)
 default_tsan=(planted unit-control unit-listener unit-cmd unit-refill unit-deaf unit-uar unit-rdma-event unit-rdma-object
 	unit-rdma-commands unit-rdma-shared vfu-client ctl_threads data_batch data_trunk data_wire e2e-rdma daemon-session
@@ -39,7 +41,8 @@ marked long, then the sanitizers (asan, tsan) over a part of that. doc/design/te
   guest-smoke  of these, one for each driver
   fuzz     malformed everything: libFuzzer, the kept corpus, then 3 s each target (--all: 60 s, --full: 20 min)
   asan     AddressSanitizer and UBSan, in build-asan/, over what a day's work breaks (--all: layout unit device wire e2e)
-  tsan     ThreadSanitizer, in build-tsan/, over what has threads (--all: layout unit device wire e2e)
+  tsan     ThreadSanitizer, in build-tsan/, over what has threads (--all: layout unit device wire e2e; of
+           wire and e2e what is not marked long, by either sanitizer)
            (asan:SUITE or tsan:SUITE for one suite)
   e2e-rdma, asan:unit-cmd ...: one test, by the name that --list prints
 
@@ -283,11 +286,16 @@ run_part()
 {
 	local kind=$1 name=$2 dir names counts p f s round were beside=3
 	local log=$logs/test-${name/:/-}.log
-	local -a args=() tests
+	local part_size=$size
+	local -a args=() part_short=("${short[@]}") tests
 	shift 2
 
 	dir=$(folder_of "$kind")
-	names=$("$root/devtools/select-tests.py" "${short[@]}" "$dir" "$@") || return 1
+	if [ "$kind" != plain ] && [ $size = all ] && [[ " ${sanitized_short[*]} " = *" $* "* ]]; then
+		part_size=default
+		part_short=(--short)
+	fi
+	names=$("$root/devtools/select-tests.py" "${part_short[@]}" "$dir" "$@") || return 1
 	mapfile -t tests <<<"$names"
 	[ "$kind" = plain ] || args+=(--timeout-multiplier 5)
 	[ $size != full ] || args+=(--timeout-multiplier 20)
@@ -302,7 +310,7 @@ run_part()
 	# meson's own --repeat ends with the first failure.
 	for ((round = 0; round < repeat; round++)); do
 		rm -f "$dir/meson-logs/testlog.txt" "$dir/meson-logs/testlog.json"
-		PYTHONUNBUFFERED=1 RDMAPMD_SIZE=$size \
+		PYTHONUNBUFFERED=1 RDMAPMD_SIZE=$part_size \
 			meson test -C "$dir" --no-rebuild --num-processes "$beside" "${args[@]}" "${tests[@]}" 2>&1 </dev/null |
 			sed -n -u -E 's/^ *([0-9]+\/[0-9]+) rdmapmd:[^ ]* \/ /  \1 /p' || true
 		cat "$dir/meson-logs/testlog.txt" >>"$log" || return 1
