@@ -23,7 +23,7 @@ class Program(Child):
     """eth_latency, which ends by itself."""
 
     def __init__(self, args, folder, row, size):
-        device = row.processes[-1][0].replace("DIR", folder)
+        device = row.processes[-1][0].replace("DIR", folder).replace("CPU", str(args.cpus[0]))
         super().__init__([args.program, "--lcores", f"0@{args.cpus[1]}", "--in-memory", "--no-pci", "--no-telemetry",
                           "--iova-mode=va", f"--file-prefix=rdmapmd-bench-{os.getpid()}", *row.eal,
                           *(["-d", row.plugin] if row.plugin else []), "--", str(size), str(args.seconds), device],
@@ -53,8 +53,7 @@ def all_rows(args):
     """Ours first. Of a peer the first process is the other end."""
     ours, daemon = our_rows(args)
     ours.topology, daemon.topology = LOOP, DAEMON
-    pin = f",poll={args.cpus[0]}"
-    ours.processes, daemon.processes = [[f"net_rnic0,wire=loop{pin}"]], [["net_rnic0,socket=DIR/softrnicd/a.sock"]]
+    ours.processes, daemon.processes = [["net_rnic0,wire=loop,poll=CPU"]], [["net_rnic0,socket=DIR/softrnicd/a.sock"]]
     daemon.devices = ("name=a,wire=loop",)
     peers = [r for r in memif_rows() + virtio_rows() if r.key in PEERS]
     for row in peers:
