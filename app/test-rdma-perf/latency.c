@@ -9,6 +9,7 @@
 
 #include <rte_common.h>
 #include <rte_cycles.h>
+#include <rte_pause.h>
 
 #include "latency.h"
 #include "pattern.h"
@@ -148,6 +149,8 @@ wait_until(struct turn *turn, enum waits_for what, uint64_t n)
 			reap(turn);
 			if (is_there(turn, what, n))
 				return perf_phase_error(turn->phase) == 0;
+			/* Who asks for the line again at once takes it from a device that is writing it. */
+			rte_pause();
 		}
 		/* Messages arrive before the word that all were sent: without message n the run is at its end. */
 		if (answers && all_told(turn) && turn->phase->peer_sent[0] <= n)
@@ -272,9 +275,13 @@ run_client(struct turn *turn)
 	uint64_t n, start;
 
 	for (n = 0; goes_on(turn, n); n++) {
-		prepare(turn, n);
+		if (n == 0 || !is_fetch(turn))
+			prepare(turn, n);
 		start = rte_get_timer_cycles();
 		post(turn);
+		/* While the device is at work: one round follows the other at once. */
+		if (is_fetch(turn))
+			prepare(turn, n + 1);
 		if (!wait_answer(turn, n))
 			break;
 		note(turn, n, rte_get_timer_cycles() - start);
