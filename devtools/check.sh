@@ -115,6 +115,8 @@ check_format()
 	local f said
 
 	have clang-format clang-format || return 0
+	# All at once; only where that finds something, file by file.
+	! files '*.c' '*.h' | xargs -r -n 16 -P "$(nproc)" clang-format --dry-run -Werror >/dev/null 2>&1 || return 0
 	for f in $(files '*.c' '*.h'); do
 		# Not in a pipe: with pipefail its own failure would hide what grep found.
 		if ! said=$(clang-format --dry-run -Werror "$f" 2>&1); then
@@ -332,24 +334,49 @@ configured_build()
 	echo "$dir"
 }
 
+# header_alone COMPILER DIR FLAGS HEADER LOG: not empty afterwards, if it does not compile.
+header_alone()
+{
+	if (cd "$2" && eval "$1" "$3" -fsyntax-only -x c -Wno-unused-function "'$root/$4'") >"$5" 2>&1; then
+		: >"$5"
+	else
+		echo "  $4: does not compile alone ($1)" >>"$5"
+	fi
+}
+
+# one_more: when fewer jobs are at work than there are CPUs.
+one_more()
+{
+	while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do
+		wait -n || true
+	done
+}
+
 check_headers()
 {
-	local compiler dir h flags folder said
+	local compiler dir h logs
 
+	logs=$(mktemp -d)
 	for compiler in gcc clang; do
+		local -A flags=()
+
 		have $compiler $compiler || continue
 		dir=$(configured_build $compiler) || { found "cannot configure"; continue; }
 		for h in $(files 'lib/*.h' 'drivers/*.h'); do
 			# Its folder's sources say with which options it is read.
-			folder=$(dirname "$h")
-			flags=$(flags_of "$dir" "$folder")
-			if ! said=$(cd "$dir" && eval "$compiler" "$flags" -fsyntax-only -x c \
-				-Wno-unused-function "'$root/$h'" 2>&1); then
-				grep -m 5 -E 'error' <<<"$said" >&2 || true
-				found "$h: does not compile alone ($compiler)"
-			fi
+			[ -n "${flags[${h%/*}]:-}" ] || flags[${h%/*}]=$(flags_of "$dir" "${h%/*}")
+			one_more
+			header_alone $compiler "$dir" "${flags[${h%/*}]}" "$h" "$logs/$compiler-${h//\//,}" &
 		done
 	done
+	wait
+	for h in "$logs"/*; do
+		[ -s "$h" ] || continue
+		grep -m 5 -E 'error' "$h" >&2 || true
+		tail -n 1 "$h" >&2
+		status=1
+	done
+	rm -r "$logs"
 }
 
 # flags_of BUILD FOLDER: the options of a source in FOLDER, else above it, else of a driver source.
@@ -418,9 +445,7 @@ check_analyze()
 	rm "$logs"/planted.*
 	for f in $(files 'lib/*.c' 'drivers/*.c' 'app/*.c'); do
 		[ -n "${flags[${f%/*}]:-}" ] || flags[${f%/*}]=$(flags_of "$dir" "${f%/*}")
-		while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do
-			wait -n || true
-		done
+		one_more
 		analyze_one "$root/$f" "${flags[${f%/*}]}" "$logs/${f//\//,}" &
 	done
 	wait
