@@ -100,7 +100,9 @@ class Bench(Turns):
                 for p in reversed(running):
                     p.quit()
         for p in running:
-            p.check_end()
+            # How a peer's other end ends is its own: net_memif's server may crash when its client has gone (DPDK 22.11).
+            if not isinstance(p, Testpmd):
+                p.check_end()
         cpu = [b - a for a, b in zip(cpu, cpu_times())]
         return figure, max(0.0, (cpu[0] - ours) / max(1, cpu[2]))
 
