@@ -19,7 +19,7 @@ Usage: devtools/bench/all.sh [OPTION...]
 
 Runs eth.sh (64, 256, 512 and 1514 bytes; then one direction alone), latency.sh, instr.sh, rdma.sh, rdmo.sh and agree.sh, and compares
 what they find with devtools/bench/bars.ini: a line for each bar, PASS, FAIL, MISSING (not measured) or NO VERDICT (others used more
-than 3 % of the machine, or its state changed). Takes about 50 minutes; the machine must be quiet.
+than 3 % of the machine, or its state changed). Takes about an hour; the machine must be quiet.
 
   --quick          each with its own --quick: does it work? The verdicts mean nothing
   --repeat N       repetitions of all that measure rates (default: each script's)

@@ -17,7 +17,7 @@ Usage: devtools/bench/latency.sh [OPTION...]
 Sends one frame of 64 or 1514 bytes after the other out of a port and waits until it is back: over net_rnic with wire=loop, on the
 embedded device and over softrnicd; over net_memif and net_virtio_user, whose other end is a dpdk-testpmd in io forwarding; in
 turn. Prints median and 99th percentile, how long the first frame takes from EAL's start, and `ratio NAME=VALUE` lines (ours by the
-peer's: below 1 we are faster). Takes 3 minutes behind the build. The machine must be quiet: two CPUs for this alone.
+peer's: below 1 we are faster). Takes 7 minutes behind the build. The machine must be quiet: two CPUs for this alone.
 
   --quick          one repetition of 0.5 s: does it work? not for figures
   --repeat N       repetitions, interleaved; the medians are printed (default 5)
