@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 from eth import RING, Testpmd, memif_rows, our_rows, virtio_rows
+from rdma import window
 from report import Report, Table, publish
 from states import Figure
 from turns import START_TIMEOUT, Child, Failed, Softrnicd, Turns, check_args, cpu_times, numbers, run_turns, turns_parser
@@ -37,11 +38,6 @@ class Program(Child):
         found.tail = float(tail)
         found.eal, found.first = (float(x) for x in re.search(r"^start ([\d.]+) ([\d.]+)$", self.text, re.M).groups())
         return found
-
-    def window(self):
-        """When it was measured."""
-        start, end = re.search(r"^window ([\d.]+) ([\d.]+)$", self.text, re.M).groups()
-        return float(start), float(end)
 
     def quit(self):
         """It has ended, or is of no use any more."""
@@ -92,7 +88,7 @@ class Bench(Turns):
                 program = Program(self.args, folder, row, what)
                 running.append(program)
                 figure = program.figure(self.args.seconds)
-                row.window = program.window()
+                row.window = window(program.text)
                 if row.must_say and not re.search(row.must_say, program.text):
                     raise Failed(f"the driver does not say \"{row.must_say}\": {program.tail()}")
                 ours = sum(p.jiffies() for p in running)
@@ -112,12 +108,11 @@ def add_ratios(report, rows, size):
     def pairs(a, b, of):
         return list(zip([of(f) for f in a.figures.get(size, [])], [of(f) for f in b.figures.get(size, [])]))
 
-    for name, ours in (("latency", "rnic"), ("latency_softrnicd", "softrnicd")):
+    for prefix, ours in ((f"latency{size}", "rnic"), (f"latency{size}_softrnicd", "softrnicd")):
         for peer in PEERS:
             a, b = rows.get(ours), rows.get(peer)
             if a is None or b is None or a.median(size) is None or b.median(size) is None:
                 continue
-            prefix = name.replace("latency", f"latency{size}")
             report.ratio(f"{prefix}_vs_{peer}", a.median(size), b.median(size), pairs(a, b, lambda f: f))
             tails = pairs(a, b, lambda f: f.tail)
             report.ratio(f"{prefix}_p99_vs_{peer}", *(statistics.median(x) for x in zip(*tails)), tails)

@@ -11,8 +11,8 @@ import pytest
 
 from guest.linux import values
 from guest.machine import KERNELS_HERE
-from guest.pingpongs import ARGUMENTS, PORT, check, run_pingpongs
-from guest.verbs import ADDRESSES, APART, GIDS, LIMIT, MACS, PAIR, TOGETHER, run_on, went_well
+from guest.pingpongs import ARGUMENTS, check, run_pingpongs, script as pingpong
+from guest.verbs import APART, GIDS, MACS, PAIR, TOGETHER, run_on, went_well
 
 # What `ibv_devinfo -v` says of a function, with @NAMES@ for what it has of its own.
 DEVINFO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "verbs_devinfo.txt")
@@ -117,30 +117,19 @@ def test_pingpongs(kernel):
     run_pingpongs(kernel, ARGUMENTS, GIDS, 100, timeout=1200)
 
 
-# Both ends here, as `both` has them.
-OWN = f"""
-alone() {{ # NAME PROGRAM: the server's command, which is the client's but for the address
-	timeout {LIMIT} $2 >/tmp/server 2>&1 &
-	server=$!
-	until_there by_tcp {PORT:04X}
-	timeout {LIMIT} $2 {ADDRESSES[4][0]} >/tmp/client 2>&1
-	echo "$1 client status $?"
-	wait $server
-	echo "$1 server status $?"
-	each $1 client </tmp/client
-	each $1 server </tmp/server
-}}
+# For `both`: the client is here, too.
+OWN = """
+peer= ib1=$ib0 right4=$left4 right6=$left6
 """
 
 
 @pytest.mark.parametrize("kernel", KERNELS_HERE)
 def test_two_programs_on_one_function(kernel):
     """By its own address: nothing goes out. Over IPv4, and IPv6 with completions of 128 bytes."""
-    how = {4: "", 6: "env MLX5_CQE_SIZE=128 "}
-    runs = {f"{kind}{family}": (kind, family) for kind in ARGUMENTS for family in GIDS}
-    script = APART + OWN + "".join(f'alone {name} "{how[family]}ibv_{kind}_pingpong -n 100 {ARGUMENTS[kind]} -d $ib0 -g $left{family}"\n'
-                                   for name, (kind, family) in runs.items()) + TOGETHER
+    names = {family: {f"{kind}{family}": kind for kind in ARGUMENTS} for family in GIDS}
+    runs = {family: "".join(pingpong(name, kind, family, 100) for name, kind in names[family].items()) for family in GIDS}
+    script = APART + OWN + runs[4] + "export MLX5_CQE_SIZE=128\n" + runs[6] + TOGETHER
     result, said = run_on(kernel, script, *PAIR, verbs=[f"ibv_{kind}_pingpong" for kind in ARGUMENTS], timeout=1200)
-    for name, (kind, _) in runs.items():
+    for name, kind in (names[4] | names[6]).items():
         check(result.console, name, kind, 100)
     went_well(result, said)

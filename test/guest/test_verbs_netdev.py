@@ -24,6 +24,15 @@ beside() {{ # GID: the interfaces that Linux names beside it
 		cat /sys/class/infiniband/$ib0/ports/1/gid_attrs/ndevs/$index
 	done
 }}
+watch_begin() {{
+	ibv_asyncwatch -d $ib0 >/tmp/watch 2>&1 &
+	watch=$!
+	until_there grep -q "async event FD" /tmp/watch
+}}
+watch_end() {{
+	kill $watch
+	wait $watch
+}}
 
 # Interfaces upon it come and go.
 /bin/ip link add link $eth0 name vlan7 type vlan id 7
@@ -47,9 +56,7 @@ until_there has_gid $ib0 {OTHER_OWN}
 until_there has_no_gid $ib0 {OTHER_OWN}
 
 # Programs are told of its link.
-ibv_asyncwatch -d $ib0 >/tmp/watch 2>&1 &
-watch=$!
-until_there grep -q "async event FD" /tmp/watch
+watch_begin
 /bin/ip link set $eth0 down
 until_there grep -q IBV_EVENT_PORT_ERR /tmp/watch
 until_there state_is $ib0 DOWN
@@ -58,19 +65,15 @@ until_there state_is $ib0 DOWN
 until_there grep -q IBV_EVENT_PORT_ACTIVE /tmp/watch
 until_there state_is $ib0 ACTIVE
 rdma link show $ib0/1 | each named
-kill $watch
-wait $watch
+watch_end
 
 # So they are when it is the other end's that goes.
-ibv_asyncwatch -d $ib0 >/tmp/watch 2>&1 &
-watch=$!
-until_there grep -q "async event FD" /tmp/watch
+watch_begin
 /bin/ip link set $eth1 down
 until_there grep -q IBV_EVENT_PORT_ERR /tmp/watch
 /bin/ip link set $eth1 up
 until_there grep -q IBV_EVENT_PORT_ACTIVE /tmp/watch
-kill $watch
-wait $watch
+watch_end
 unload_verbs
 """
 RESETS = 10

@@ -81,10 +81,14 @@ def runs():
     return named([(*row, 4) for row in ROWS] + [(*row, 6) for row in ROWS if row[:2] in IPV6])
 
 
+def listens(arguments):
+    """What tells that the server does."""
+    return "by_cm" if "-R" in arguments.split() else f"by_tcp {PORT:04X}"
+
+
 def script(name, program, arguments, family):
-    listens = "by_cm" if "-R" in arguments.split() else f"by_tcp {PORT:04X}"
     ends = [f"{program} -F -d $ib{side} -x ${index}{family} {arguments}" for side, index in enumerate(("left", "right"))]
-    return f'both {name} "{listens}" "{ends[0]}" "{ends[1]} {ADDRESSES[4][0]}"\n'
+    return f'both {name} "{listens(arguments)}" "{ends[0]}" "{ends[1]} {ADDRESSES[4][0]}"\n'
 
 
 def sizes_told(program, side, sizes):

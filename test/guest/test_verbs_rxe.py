@@ -17,7 +17,7 @@ from guest.linux import complaints, nothing_left, values
 from guest.machine import BOOT, KERNELS_HERE, devices, guest, prepare
 from guest.pingpongs import ARGUMENTS, PORT, check
 from guest.rxe import SHELL, Verbs
-from guest.test_verbs_perftest import faults
+from guest.test_verbs_perftest import faults, listens
 from guest.verbs import ADDRESSES, GIDS, LIMIT, MODULES, PAIR, PRELUDE
 
 WAYS = {"mlx5-serves": ("mlx5", "rxe"), "rxe-serves": ("rxe", "mlx5")}
@@ -181,8 +181,7 @@ def test_pingpong(kind, family, way, rig):
 def test_perftest(row, way, rig):
     program, arguments, *_ = row
     command = f"{program} -F -d $ib -x $gid4 {PATIENT} {arguments}"
-    listens = "by_cm" if "-R" in arguments.split() else f"by_tcp {PORT:04X}"
-    wrong = faults(rig.both(way, listens, command, f"{command} {rig.server(way, 4)}"), "run", (*row, 4))
+    wrong = faults(rig.both(way, listens(arguments), command, f"{command} {rig.server(way, 4)}"), "run", (*row, 4))
     assert wrong == [], "\n".join(wrong)
 
 
