@@ -286,6 +286,14 @@ perf_end_close(struct perf_end *end)
 	return rc;
 }
 
+bool
+perf_end_is_passive(const struct perf_end *end)
+{
+	if (end->requests || end->receives)
+		return false;
+	return end->options->mode == PERF_BW || perf_op_fetches(end->options->op);
+}
+
 /* ---- Addresses ---- */
 
 struct perf_address

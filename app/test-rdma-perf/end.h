@@ -113,6 +113,9 @@ int perf_end_reconnect(struct perf_end *end);
  */
 int perf_end_renew(struct perf_end *end);
 
+/** @return Whether the end has nothing to do while messages go but to wait, and shows what the other end has measured. */
+bool perf_end_is_passive(const struct perf_end *end);
+
 /** A queue pair as it is told to the other end. */
 struct perf_address perf_end_address(const struct perf_end *end, const struct perf_queue *queue);
 

@@ -52,15 +52,17 @@ bytes_used(const struct perf_options *options, uint64_t size)
 size_t
 perf_layout_part(const struct perf_options *options)
 {
+	const bool is_ud = options->transport == RDMAPMD_QPT_UD;
+	const uint64_t first = perf_layout_first(options);
 	uint64_t size;
 	size_t part = 0;
 
-	for (size = perf_layout_first(options); size <= options->size; size *= 2)
+	/* A datagram has an MTU at most, whatever is asked for. */
+	for (size = is_ud ? RTE_MIN(first, (uint64_t)MTU_MAX) : first;
+	     size <= options->size && (!is_ud || size <= MTU_MAX); size *= 2)
 		part = RTE_MAX(part, bytes_used(options, size));
 	/* A datagram is cut to an MTU that is not known yet, and more slots of that may take more than one of what was asked for. */
-	for (size = MTU_MIN;
-	     size <= MTU_MAX && size < options->size && options->transport == RDMAPMD_QPT_UD;
-	     size *= 2)
+	for (size = MTU_MIN; is_ud && size <= MTU_MAX && size < options->size; size *= 2)
 		part = RTE_MAX(part, bytes_used(options, size));
 	return RTE_ALIGN_CEIL(part, (size_t)4096);
 }

@@ -16,6 +16,8 @@
 #include "options.h"
 #include "say.h"
 
+#define BUSY_PERCENT 90 /* of its CPU that a polling thread should have had */
+
 static cpu_set_t own_cpus; /* of the process, before EAL */
 
 void
@@ -108,6 +110,24 @@ perf_lcores_run(uint32_t first, uint32_t n, void (*run)(void *arg, uint32_t work
 		(void)atomic_load_explicit(&jobs[i].is_done, memory_order_acquire);
 	}
 	return rc;
+}
+
+void
+perf_lcores_say_if_busy(const char *device, const struct perf_cpu *cpus, uint32_t n)
+{
+	double percent;
+	uint32_t least = perf_result_least_cpu(cpus, n, (double)rte_get_timer_hz(), &percent);
+
+	if (percent >= BUSY_PERCENT)
+		return;
+	if (n == 1)
+		perf_say("%s: the machine was busy: the thread that polls has had %.0f %% of its "
+			 "CPU",
+			 device, percent);
+	else
+		perf_say("%s: the machine was busy: thread %u of the %u that poll has had %.0f %% "
+			 "of its CPU",
+			 device, least + 1, n, percent);
 }
 
 /* ---- The second end ---- */

@@ -38,6 +38,15 @@ int perf_lcores_check(uint32_t each, uint32_t ends);
 int perf_lcores_run(uint32_t first, uint32_t n, void (*run)(void *arg, uint32_t worker), void *arg,
 		    struct perf_cpu *cpus);
 
+/**
+ * A thread that polls should have had its CPU to itself: say if one has not.
+ *
+ * @param device Whose completions it has polled for.
+ * @param cpus   What each has had, [n].
+ * @param n      How many; 1 and more.
+ */
+void perf_lcores_say_if_busy(const char *device, const struct perf_cpu *cpus, uint32_t n);
+
 /** The second end. */
 struct perf_lcores_other;
 

@@ -3,6 +3,7 @@
 /* Asked before anything is allocated. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include <rte_common.h>
 
@@ -144,6 +145,16 @@ check_reads(struct perf_end *end)
 	return 0;
 }
 
+/* Of a run, that are on the end's device. */
+static uint64_t
+ends_of(const struct perf_options *o)
+{
+	const bool same =
+		o->device_2 == NULL || (o->device != NULL && strcmp(o->device, o->device_2) == 0);
+
+	return o->loopback && same ? 2 : 1;
+}
+
 int
 perf_end_check_limits(struct perf_end *end)
 {
@@ -153,7 +164,8 @@ perf_end_check_limits(struct perf_end *end)
 	settle_mtu(end);
 	rc = check(end, "--size", end->size_max, end->port.max_msg_sz, "bytes in a message");
 	if (rc == 0)
-		rc = check(end, "--qp", o->qps, end->attr.max_qp, "queue pairs");
+		rc = check(end, "--qp", o->qps * ends_of(o), end->attr.max_qp,
+			   ends_of(o) == 1 ? "queue pairs" : "queue pairs for both ends");
 	if (rc == 0)
 		rc = check(end, "--tx-depth", o->tx_depth, end->attr.max_qp_wr,
 			   "requests in a send queue");

@@ -50,6 +50,15 @@ gone(struct perf_link *link, int rc)
 }
 
 int
+perf_link_left(struct perf_link *link)
+{
+	if (link->is_over)
+		return -ECONNABORTED;
+	link->is_over = true;
+	return perf_fail(-ECONNABORTED, "the other end was interrupted");
+}
+
+int
 perf_link_send(struct perf_link *link, enum perf_message_type type, const char *body)
 {
 	char head[PERF_LINK_HEAD + 1 + 8]; /* what a length of more digits would take */
@@ -74,7 +83,7 @@ check_magic(const struct perf_link *link)
 		return perf_fail(
 			-EPROTO,
 			"the other end is not " PERF_PROGRAM ": for ibv_*_pingpong give "
-			"--exchange=pingpong; perftest's programs speak with each other alone");
+			"--exchange=pingpong, for perftest's programs --exchange=perftest");
 	if (link->have < 12 ||
 	    (sscanf(link->buffer + 9, "%3u", &version) == 1 && version == PERF_LINK_VERSION))
 		return 0;
@@ -139,10 +148,8 @@ perf_link_poll(struct perf_link *link, struct perf_message *message)
 			return rc;
 	}
 	link->have = 0;
-	if (message->type == PERF_MESSAGE_LEAVES) {
-		link->is_over = true;
-		return perf_fail(-ECONNABORTED, "the other end was interrupted");
-	}
+	if (message->type == PERF_MESSAGE_LEAVES)
+		return perf_link_left(link);
 	message->body = link->buffer + PERF_LINK_HEAD;
 	message->length = length;
 	return 1;

@@ -51,6 +51,9 @@ int perf_link_open(struct perf_link *link, int fd);
 /** Close it; one that is all zeros is no link. */
 void perf_link_close(struct perf_link *link);
 
+/** The other end was interrupted, as it has told: say so, once for each link. @return -ECONNABORTED. */
+int perf_link_left(struct perf_link *link);
+
 /** @return 0; -EPIPE, -ETIMEDOUT: it was said, once for each link. */
 int perf_link_send(struct perf_link *link, enum perf_message_type type, const char *body);
 

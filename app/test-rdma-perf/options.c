@@ -30,7 +30,11 @@ static const char *const ops[] = {
 	[PERF_READ] = "read",	[PERF_FETCH_ADD] = "fetch_add", [PERF_CMP_SWAP] = "cmp_swap",
 };
 static const char *const modes[] = { [PERF_BW] = "bw", [PERF_LAT] = "lat" };
-static const char *const exchanges[] = { [PERF_NATIVE] = "native", [PERF_PINGPONG] = "pingpong" };
+static const char *const exchanges[] = {
+	[PERF_NATIVE] = "native",
+	[PERF_PINGPONG] = "pingpong",
+	[PERF_PERFTEST] = "perftest",
+};
 static const char *const switches[] = { "off", "on" };
 static const char *const transports[] = {
 	[RDMAPMD_QPT_RC] = "RC",
@@ -146,7 +150,8 @@ static const struct row rows[] = {
 	{ "loopback", 0, OTHER, .may_be_bare = true, .parse = parse_loopback },
 	{ "lcores", 0, NUMBER, .member = MEMBER(lcores), .title = "Number of lcores", .min = 1,
 	  .max = PERF_LCORES_MAX },
-	{ "verify", 0, SWITCH, .member = MEMBER(verify), WORDS(switches) },
+	{ "verify", 0, SWITCH, .member = MEMBER(verify), .has = MEMBER(has_verify),
+	  WORDS(switches) },
 	{ "damage", 0, OTHER, .parse = parse_damage },
 	{ "plot", 0, TEXT, .member = MEMBER(plot_file) },
 	{ "all", 'a', FLAG, .member = MEMBER(all) },

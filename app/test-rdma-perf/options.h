@@ -40,6 +40,7 @@ enum perf_mode {
 enum perf_exchange {
 	PERF_NATIVE,
 	PERF_PINGPONG,
+	PERF_PERFTEST,
 };
 
 struct perf_options {
@@ -80,7 +81,7 @@ struct perf_options {
 
 	/** What was given: some defaults depend on others. */
 	bool has_op, has_mode, has_size, has_iters, has_tx_depth, has_rx_depth, has_cq_mod,
-		has_out_reads, has_mtu, has_qps;
+		has_out_reads, has_mtu, has_qps, has_verify;
 };
 
 /**

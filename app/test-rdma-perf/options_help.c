@@ -21,7 +21,8 @@ static const char help[] =
 	"      --mode=MODE        bw (default) or lat\n"
 	"      --exchange=HOW     native (default), or pingpong: the other end is ibv_rc_pingpong,\n"
 	"                         ibv_uc_pingpong (-c UC), ibv_ud_pingpong (-c UD) or ibv_srq_pingpong\n"
-	"                         (--use-srq) with -g INDEX; -s 4096 (UD: 2048) -n 1000 -r 500 as theirs\n"
+	"                         (--use-srq) with -g INDEX; -s 4096 (UD: 2048) -n 1000 -r 500 as theirs;\n"
+	"                         or perftest: the other end is ib_write_bw, ib_send_lat and so on\n"
 	"      --loopback[=DEV]   no second process; the server's end is on DEV, or on the same device\n"
 	"      --lcores=N         an lcore for each N-th of the queue pairs, with a CQ of its own (1)\n"
 	"      --verify=on|off    compare what has arrived with what was sent (on)\n"
@@ -62,7 +63,9 @@ static const char help[] =
 	"  " PERF_PROGRAM " --vdev=net_rnic0,socket=/run/softrnic/rnic0.sock -- --op send -a\n"
 	"  " PERF_PROGRAM " -a 0000:3b:00.0 -- --op=read --mode=lat -s 8 SERVER\n"
 	"  " PERF_PROGRAM
-	" -a 0000:3b:00.0 -- --exchange=pingpong SERVER   # there: ibv_rc_pingpong -g 1\n";
+	" -a 0000:3b:00.0 -- --exchange=pingpong SERVER   # there: ibv_rc_pingpong -g 1\n"
+	"  " PERF_PROGRAM
+	" -a 0000:3b:00.0 -- --exchange=perftest SERVER   # there: ib_write_bw -x 1\n";
 
 void
 perf_options_help(void)

@@ -95,6 +95,8 @@ perf_options_default(struct perf_options *o)
 		default_pingpong(o);
 		return;
 	}
+	if (o->exchange == PERF_PERFTEST && !o->has_verify)
+		o->verify = false;
 	if (!o->has_size)
 		o->size = perf_op_atomic(o->op) ? SIZE_ATOMIC
 			  : o->mode == PERF_BW	? SIZE_BW
@@ -200,6 +202,26 @@ check_pingpong(const struct perf_options *o)
 }
 
 static int
+check_perftest(const struct perf_options *o)
+{
+	if (o->op == PERF_WRITE_IMM)
+		return perf_usage_error("--exchange=perftest: no program of perftest's is for "
+					"--op=write_imm");
+	if (o->loopback)
+		return perf_usage_error("--exchange=perftest is for two processes");
+	if (o->all || o->bidirectional || o->duration > 0 || o->events || o->post_list > 1 ||
+	    o->use_srq || o->lcores > 1)
+		return perf_usage_error("--exchange=perftest does not go with -a, -b, -D, -e, -l, "
+					"--lcores and --use-srq");
+	if (o->verify)
+		return perf_usage_error("--exchange=perftest: those programs send what is in their "
+					"memory by chance, which --verify=on cannot know");
+	if (o->mtu != 0 && !perf_mtu_is_one(o->mtu))
+		return perf_usage_error("MTU should be 256, 512, 1024, 2048 or 4096");
+	return 0;
+}
+
+static int
 check_ours(const struct perf_options *o)
 {
 	if (o->loopback && o->host != NULL)
@@ -231,9 +253,11 @@ perf_options_check(const struct perf_options *o)
 
 	if (rc == 0 && o->exchange == PERF_PINGPONG)
 		rc = check_pingpong(o);
+	if (rc == 0 && o->exchange == PERF_PERFTEST)
+		rc = check_perftest(o);
 	if (rc == 0)
 		rc = check_op(o);
-	if (rc == 0 && o->exchange == PERF_NATIVE)
+	if (rc == 0 && o->exchange != PERF_PINGPONG)
 		rc = o->mode == PERF_LAT ? check_lat(o) : check_bw(o);
 	return rc == 0 ? check_ours(o) : rc;
 }

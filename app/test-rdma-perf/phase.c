@@ -117,6 +117,11 @@ look_at_link(struct perf_phase *phase)
 
 	if (rc == 0)
 		return;
+	/* It waits for what was measured so far. */
+	if (rc == -ECONNABORTED) {
+		atomic_store_explicit(&phase->stop, true, memory_order_relaxed);
+		return;
+	}
 	if (rc > 0 && message.type != PERF_MESSAGE_SENT)
 		rc = perf_fail(-EPROTO, "the other end speaks out of turn");
 	if (rc > 0)
@@ -218,6 +223,17 @@ perf_phase_look(struct perf_phase *phase)
 	look_at_progress(phase, now);
 }
 
+/* Who only waits has the other end come to its result. */
+static void
+tell_leaves(struct perf_phase *phase)
+{
+	if (phase->interrupted == 0 || phase->told_leaves || !perf_end_is_passive(phase->end))
+		return;
+	phase->told_leaves = true;
+	if (perf_link_send(phase->link, PERF_MESSAGE_LEAVES, "") != 0)
+		perf_phase_fail(phase, -EINTR);
+}
+
 int
 perf_phase_wait_sent(struct perf_phase *phase)
 {
@@ -228,6 +244,7 @@ perf_phase_wait_sent(struct perf_phase *phase)
 		const uint64_t now = rte_get_timer_cycles();
 
 		look_at_interrupt(phase, now);
+		tell_leaves(phase);
 		look_at_port(phase, now);
 		look_at_progress(phase, now);
 		poll(&ready, 1, PERF_TCP_TICK_MS);

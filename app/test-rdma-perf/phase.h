@@ -50,6 +50,7 @@ struct perf_phase {
 	bool told_sent;
 	uint64_t next_look, next_watch, next_progress; /* ticks */
 	uint64_t interrupted;			       /* ticks: when that was seen; 0: not */
+	bool told_leaves;
 
 	/* latency */
 	uint64_t *samples; /**< ticks; NULL: only their sum */

@@ -15,6 +15,7 @@
 #include "json.h"
 #include "latency.h"
 #include "lcores.h"
+#include "perftest.h"
 #include "phase.h"
 #include "pingpong.h"
 #include "plot.h"
@@ -25,25 +26,15 @@
 #include "verify.h"
 #include "watch.h"
 
-#define BUSY_PERCENT  90 /* of its CPU that a polling thread should have had */
-#define WARM_UP_TELLS 8	 /* messages: if so many and all are lost, there is no way */
+#define WARM_UP_TELLS 8 /* messages: if so many and all are lost, there is no way */
 
 /* ---- What an end has to do, and to print ---- */
-
-/* Whether this end has nothing to do in a phase but to wait. */
-static bool
-is_passive(const struct perf_end *end)
-{
-	if (end->requests || end->receives)
-		return false;
-	return end->options->mode == PERF_BW || perf_op_fetches(end->options->op);
-}
 
 /* perftest's servers of READs and atomics have no table of latencies. */
 static bool
 has_table(const struct perf_end *end)
 {
-	return end->options->mode == PERF_BW || !is_passive(end);
+	return end->options->mode == PERF_BW || !perf_end_is_passive(end);
 }
 
 /* perftest's words. */
@@ -117,6 +108,10 @@ meet(struct perf_side *side)
 		return rc;
 	if (side->options->exchange == PERF_NATIVE)
 		return meet_native(side, fd);
+	if (side->options->exchange == PERF_PERFTEST) {
+		side->perftest = fd;
+		return perf_perftest_meet(&side->end, fd);
+	}
 	rc = perf_pingpong_meet(&side->end, fd);
 	close(fd);
 	return rc;
@@ -174,26 +169,6 @@ run_worker(void *arg, uint32_t worker)
 		perf_bandwidth_run(phase, &phase->end->workers[worker], run->flows[worker]);
 }
 
-/* A thread that polls should have had its CPU to itself. */
-static void
-say_if_busy(const struct perf_phase *phase, const struct perf_cpu *cpus)
-{
-	const uint32_t n = phase->end->options->lcores;
-	double percent;
-	uint32_t least = perf_result_least_cpu(cpus, n, (double)rte_get_timer_hz(), &percent);
-
-	if (phase->warm_up || phase->end->options->events || percent >= BUSY_PERCENT)
-		return;
-	if (n == 1)
-		perf_say("%s: the machine was busy: the thread that polls has had %.0f %% of its "
-			 "CPU",
-			 phase->end->device, percent);
-	else
-		perf_say("%s: the machine was busy: thread %u of the %u that poll has had %.0f %% "
-			 "of its CPU",
-			 phase->end->device, least + 1, n, percent);
-}
-
 /* Begin, run, and know what the other end has sent. */
 static int
 run_phase(struct perf_side *side, struct perf_phase *phase, struct bandwidth_run *run)
@@ -206,12 +181,13 @@ run_phase(struct perf_side *side, struct perf_phase *phase, struct bandwidth_run
 	if (side->options->duration > 0 && !phase->warm_up)
 		phase->deadline =
 			rte_get_timer_cycles() + side->options->duration * rte_get_timer_hz();
-	if (is_passive(phase->end))
+	if (perf_end_is_passive(phase->end))
 		return perf_phase_wait_sent(phase);
 	rc = perf_lcores_run(side->first_lcore, side->options->lcores, run_worker, run, cpus);
 	if (rc == 0)
 		rc = perf_phase_error(phase);
-	say_if_busy(phase, cpus);
+	if (!phase->warm_up && !side->options->events)
+		perf_lcores_say_if_busy(side->end.device, cpus, side->options->lcores);
 	if (rc == 0 && (!phase->end->requests || side->options->bidirectional))
 		rc = perf_phase_wait_sent(phase);
 	return rc;
@@ -262,7 +238,7 @@ bandwidth_result(const struct perf_end *end, const struct perf_verdict *own,
 		 const struct perf_verdict *other, struct perf_result *result)
 {
 	/* An end that has nothing to do tells what the other one has measured, as perftest's does. */
-	const struct perf_verdict *measured = is_passive(end) ? other : own;
+	const struct perf_verdict *measured = perf_end_is_passive(end) ? other : own;
 	struct perf_result back = { .size = result->size,
 				    .iters = other->iters,
 				    .seconds = other->seconds };
@@ -325,8 +301,8 @@ nothing_came(const struct perf_verdict *verdict, bool warm_up)
 }
 
 static int
-judge(const struct perf_side *side, const struct perf_verdict *own,
-      const struct perf_verdict *other, bool warm_up)
+judge(struct perf_side *side, const struct perf_verdict *own, const struct perf_verdict *other,
+      bool warm_up)
 {
 	say_lost(side, own, other);
 	if (nothing_came(own, warm_up) || nothing_came(other, warm_up))
@@ -338,7 +314,7 @@ judge(const struct perf_side *side, const struct perf_verdict *own,
 	if (perf_interrupted())
 		return -EINTR;
 	if (other->interrupted)
-		return perf_fail(-ECONNABORTED, "the other end was interrupted");
+		return perf_link_left(&side->link);
 	return 0;
 }
 
@@ -405,9 +381,10 @@ phase_of(struct perf_side *side, struct perf_phase *phase, const struct perf_lay
 		rc = perf_watch_look(&side->end, 0);
 	if (rc == 0)
 		rc = perf_exchange_verdict(&side->link, &own, &other);
-	if (rc == -EINTR)
+	if (rc != 0)
 		memset(&other, 0, sizeof(other));
-	if ((rc == 0 || rc == -EINTR) && !warm_up)
+	/* However it has ended: what was measured is shown. */
+	if (!warm_up)
 		take_result(side, phase, &own, &other);
 	if (rc == 0)
 		rc = judge(side, &own, &other, warm_up);
@@ -450,19 +427,62 @@ run_sizes(struct perf_side *side)
 	return rc == 0 ? check_damage(side) : rc;
 }
 
+struct rally_run {
+	struct perf_side *side;
+	int rc;
+};
+
+static void
+run_rally(void *arg, uint32_t worker)
+{
+	struct rally_run *run = arg;
+
+	(void)worker;
+	run->rc = perf_pingpong_run(&run->side->end, &run->side->results[0]);
+}
+
 /* The traffic of ibv_*_pingpong. */
 static int
 run_pingpong(struct perf_side *side)
 {
 	struct perf_result *result = &side->results[0];
-	int rc = perf_pingpong_run(&side->end, result);
+	struct rally_run run = { .side = side };
+	struct perf_cpu cpu;
+	int rc = perf_lcores_run(side->first_lcore, 1, run_rally, &run, &cpu);
 
+	if (rc == 0)
+		rc = run.rc;
+	perf_lcores_say_if_busy(side->end.device, &cpu, 1);
 	if (result->iters == 0)
 		return rc;
 	side->nresults = 1;
 	perf_report_row(side->out, side->options, result);
 	perf_pingpong_report(side->out, result);
 	return rc == 0 ? check_damage(side) : rc;
+}
+
+/* The traffic of perftest's programs. */
+static int
+run_perftest(struct perf_side *side)
+{
+	struct perf_result *result = &side->results[0];
+	int rc = perf_perftest_run(&side->end, side->perftest, result);
+
+	if (result->iters == 0 || !has_table(&side->end))
+		return rc;
+	side->nresults = 1;
+	perf_report_row(side->out, side->options, result);
+	return rc;
+}
+
+static int
+run_all(struct perf_side *side)
+{
+	switch (side->options->exchange) {
+	case PERF_PINGPONG: return run_pingpong(side);
+	case PERF_PERFTEST: return run_perftest(side);
+	default: return run_sizes(side);
+	}
 }
 
 /* ---- Files ---- */
@@ -507,7 +527,7 @@ run_and_report(struct perf_side *side)
 	int rc, rc_files;
 
 	print_head(side);
-	rc = side->options->exchange == PERF_NATIVE ? run_sizes(side) : run_pingpong(side);
+	rc = run_all(side);
 	if (side->out != NULL && has_table(&side->end))
 		perf_report_line(side->out);
 	rc_files = write_files(side);
@@ -535,6 +555,8 @@ perf_side_run(struct perf_side *side)
 		perf_link_send(&side->link, PERF_MESSAGE_LEAVES, "");
 	}
 	perf_link_close(&side->link);
+	if (side->perftest > 0)
+		close(side->perftest);
 	rc_close = perf_end_close(&side->end);
 	return rc == 0 ? rc_close : rc;
 }

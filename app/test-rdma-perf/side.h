@@ -29,6 +29,7 @@ struct perf_side {
 
 	struct perf_end end;
 	struct perf_link link;
+	int perftest; /**< --exchange=perftest: the connection; 0: none */
 	struct perf_test_info info;
 	struct perf_result results[PERF_SIZES_MAX];
 	uint32_t nresults;

@@ -73,6 +73,9 @@ def test_transports_over_a_switch(transport, op, mode):
 def test_both_ways_with_several_queue_pairs():
     client, server = ends("--op=write", "-b", "-q", "4", "-s", "3000", *FEW)
     check(client, server, [(3000, 80)])
+    # The average and the messages a second are those of both ways together, at either end.
+    rows = [re.search(r"^ 3000 .*$", done.out, re.M)[0].split()[-2:] for done in (client, server)]
+    assert rows[0] == rows[1], rows
 
 
 @LONG
@@ -177,14 +180,38 @@ def test_ctrl_c_with_several_lcores():
     leave_nothing(asks, answers)
 
 
-@LONG
-def test_ctrl_c_at_the_server_and_before_there_is_a_client():
-    with both("--op=write", "-s", "64", "-D", "600") as (answers, asks, _):
-        asks.wait_for("#bytes")
+@pytest.mark.parametrize("op", ["write", *(pytest.param(op, marks=LONG) for op in ("read", "fetch_add", "send"))])
+def test_ctrl_c_at_the_server(op):
+    """Who only waits for the other end shows what that one has measured so far, as at the end of any run."""
+    with both(f"--op={op}", *(() if op == "fetch_add" else ("-s", "64")), "-D", "600", terminal=True) as (answers, asks, _):
+        asks.wait_until_it_measures()
         answers.interrupt()
         client, server = asks.end(60), answers.end(60)
-    assert server.code == 130 and client.code == 1 and re.search("the other end (has gone|was interrupted)", client.err), f"{client}\n{server}"
+    assert server.code == 130 and client.code == 1 and "the other end was interrupted" in client.err, f"{client}\n{server}"
+    assert len(client.rows()) == len(server.rows()) == 1 and client.rows()[0][1] > 0, f"{client}\n{server}"
+    assert op == "send" or client.rows() == server.rows(), f"{client}\n{server}"
     leave_nothing(asks, answers)
+
+
+@LONG
+def test_sigterm_is_as_ctrl_c_and_a_second_one_kills():
+    with both("--op=send", "-s", "64", "-D", "600", terminal=True) as (answers, asks, _):
+        asks.wait_until_it_measures()
+        asks.process.send_signal(signal.SIGTERM)
+        client, server = asks.end(60), answers.end(60)
+    assert client.code == 130 and len(client.rows()) == 1 and server.code == 1, f"{client}\n{server}"
+    # Nothing is acknowledged: it takes its time to leave.
+    with both("--op=send", "-s", "64", "-e", "-u", "22", devices=[f"{device},drop=1000000" for device in PAIR]) as (answers, asks, _):
+        asks.wait_for("#bytes")
+        asks.interrupt()
+        time.sleep(0.1)
+        asks.process.send_signal(signal.SIGINT)
+        client, server = asks.end(60), answers.end(60)
+    assert client.code == -signal.SIGINT and client.rows() == [] and server.code == 1, f"{client}\n{server}"
+
+
+@LONG
+def test_ctrl_c_before_there_is_a_client():
     with Running("-p", str(free_port())) as alone:
         alone.wait_for("Waiting for client")
         alone.interrupt()
@@ -281,12 +308,14 @@ def test_a_port_that_is_taken_is_named():
         holder.listen(1)
         done = run("-p", str(port))
     assert done.code == 1 and f"TCP port {port} is taken" in done.err and "--port (-p)" in done.err, done
+    assert done.took < 5, done.took
 
 
 @LONG
 def test_a_server_that_is_not_there():
     done = run("-p", str(free_port()), "localhost")
     assert done.code == 1 and "Connection refused (is the server started, with the same --port?)" in done.err, done
+    assert done.took < 5, done.took
     done = run("no-such-host.invalid")
     assert done.code == 1 and "no-such-host.invalid: " in done.err, done
 

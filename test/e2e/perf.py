@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 
 PLUGIN = os.environ["RDMAPMD_PLUGIN"]
 PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "app", "test-rdma-perf", "dpdk-test-rdma-perf")
@@ -39,10 +40,10 @@ COUNTER = counter()
 
 
 class Done:
-    """A run that has ended: its exit code, its table, its messages."""
+    """A run that has ended: its exit code, its table, its messages, and the seconds that it took, where that is known."""
 
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
+    def __init__(self, code, out, err, took=None):
+        self.code, self.out, self.err, self.took = code, out, err, took
 
     def __str__(self):
         return f"exit code {self.code}\n{self.out}\n{self.err}"
@@ -58,8 +59,9 @@ class Done:
 
 
 def run(*args, within=(), **how):
+    start = time.monotonic()
     done = subprocess.run([*within, *command(*args, **how)], capture_output=True, text=True, timeout=300, check=False)
-    return Done(done.returncode, done.stdout, done.stderr)
+    return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
 
 
 def loopback(*args, **how):

@@ -163,6 +163,7 @@ def test_devices_that_are_not_there():
     for name in ("net_rnic9", "65536"):
         done = loopback("-d", name)
         assert done.code == 1 and f"{name}: no device and no port has this name" in done.err, done
+        assert done.took < 5, done.took
     # The end that is there learns of it.
     done = loopback("--loopback=net_rnic9")
     assert done.code == 1 and "net_rnic9: no device and no port has this name" in done.err and "the other end has gone" in done.err, done
@@ -179,7 +180,8 @@ def test_a_port_s_number_names_its_device():
 
 @pytest.mark.long
 def test_lcores_have_queue_pairs_of_their_own():
-    check(loopback("--lcores=2", "-q", "4", "--op=send", "-s", "300", *FEW, lcores="(0-3)@(0-1)"), [(300, 80)])
+    for more in ((), ("--use-srq",)):
+        check(loopback("--lcores=2", "-q", "4", "--op=send", "-s", "300", *more, *FEW, lcores="(0-3)@(0-1)"), [(300, 80)])
     done = loopback("--lcores=2", "-q", "4", *FEW)
     assert done.code == 2 and "wants 4 lcores, and EAL has 1" in done.err, done
 
@@ -340,3 +342,40 @@ def test_every_combination_that_perftest_allows_runs():
         assert done.code == 0, f"{args}\n{done}"
         assert done.rows(mode) == [(size, iters)], f"{args}\n{done}"
     print(f"{combinations.__name__}() in {os.path.basename(__file__)}: {len(tried)} of {len(every)} have run")
+
+
+def reasons(op, mode, transport, size, qps, inline, events):
+    """perftest's words for what it does not allow of it."""
+    fetches = op in (*ATOMICS, "read")
+    return [words for words, wrong in (
+        ("UD connection only possible in SEND verb", transport == "UD" and op != "send"),
+        ("UC connection not possible in READ/ATOMIC verbs", transport == "UC" and fetches),
+        ("Message size cannot be changed for Atomic tests", op in ATOMICS and size != 8),
+        ("Inline feature not available on READ/Atomic verbs", fetches and inline is not None),
+        ("Events feature not available on WRITE verb", op == "write" and events),
+        ("Multiple QPs only available on bw tests", mode == "lat" and qps > 1)) if wrong]
+
+
+def refusals():
+    """All other combinations of these options, each with what may be said of it."""
+    for op, mode, transport in itertools.product(OPS, ("bw", "lat"), ("RC", "UC", "UD")):
+        for size, qps, inline, events, mtu in itertools.product((1, 8, 1024, 65537), (1, 2), (None, 64), (False, True), (None, 256)):
+            words = reasons(op, mode, transport, size, qps, inline, events)
+            args = ["--op", op, f"--mode={mode}", "-c", transport, "-q", str(qps), "-s", str(size), *(["-I", str(inline)] if inline else []),
+                    *(["-e"] if events else []), *(["-m", str(mtu)] if mtu else [])]
+            if words:
+                yield args, words
+
+
+@pytest.mark.long
+@pytest.mark.tells
+def test_every_combination_that_perftest_refuses_is_refused():
+    """Before EAL starts, as bad usage, in perftest's words."""
+    every = list(refusals())
+    tried = every if FULL else every[::11]
+    assert len(every) > 1000
+    for args, words in tried:
+        done = loopback(*args)
+        assert done.code == 2 and done.out == "" and len(done.messages()) == 1, f"{args}\n{done}"
+        assert any(each in done.err for each in words), f"{args}: {words}\n{done}"
+    print(f"{refusals.__name__}() in {os.path.basename(__file__)}: {len(tried)} of {len(every)} have been refused")

@@ -261,6 +261,26 @@ exchange_pingpong_is_for_one_kind_of_traffic(void **state)
 	assert_int_equal(parsed("--exchange pingpong --damage 5 HOST").damage, 5);
 }
 
+static void
+exchange_perftest_is_for_what_its_programs_do(void **state)
+{
+	(void)state;
+	assert_false(parsed("--exchange perftest").verify);
+	assert_false(parsed("--exchange perftest --verify off").verify);
+	assert_int_equal(parsed("--exchange perftest --op read").size, 65536);
+	assert_int_equal(parsed("--exchange perftest --op send --mode lat").rx_depth, 512);
+	refused("--exchange perftest --verify on", "which --verify=on cannot know");
+	refused("--exchange perftest --op write_imm", "no program of perftest's");
+	refused("--exchange perftest --loopback", "for two processes");
+	refused("--exchange perftest -a", "does not go with -a");
+	refused("--exchange perftest --op send --use-srq", "--lcores and --use-srq");
+	refused("--exchange perftest -m 300", "MTU should be 256, 512, 1024, 2048 or 4096");
+	refused("--exchange perftest --damage 5", "--damage needs --verify=on");
+	/* What it refuses itself is refused as ever. */
+	refused("--exchange perftest --mode lat -q 2", "Multiple QPs only available on bw tests");
+	refused("--exchange perftest --op read -c UC", "UC connection not possible");
+}
+
 /* Its own name is no value of the other one's. */
 static void
 the_report_has_a_name(void **state)
@@ -322,7 +342,7 @@ these_are_refused_besides(void **state)
 	refused("--op writes",
 		"--op=writes: there are write, write_imm, send, read, fetch_add, cmp_swap");
 	refused("--mode fast", "--mode=fast: there are bw, lat");
-	refused("--exchange tcp", "--exchange=tcp: there are native, pingpong");
+	refused("--exchange tcp", "--exchange=tcp: there are native, pingpong, perftest");
 	refused("--verify maybe", "--verify=maybe: there are off, on");
 	refused("--loopback HOST", "--loopback has no HOST");
 	refused("-l 0", "Send Post List size must be positive");
@@ -634,6 +654,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(groups_of_large_messages_are_noted),
 	cmocka_unit_test(the_warm_up_finds_its_receives),
 	cmocka_unit_test(exchange_pingpong_is_for_one_kind_of_traffic),
+	cmocka_unit_test(exchange_perftest_is_for_what_its_programs_do),
 	cmocka_unit_test(the_report_has_a_name),
 	cmocka_unit_test(perftest_refuses_these_too),
 	cmocka_unit_test(refusals_are_perftests),
