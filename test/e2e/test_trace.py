@@ -207,11 +207,11 @@ def test_capabilities_are_as_documented(ours, tmp_path):
     ("general.roce", "| general.roce | 0 | main.c | somebody took it away |", "general.roce: the device says 0x1, the table 0\n"),
     ("general.striding_rq", "| general.striding_rq | 0x1 | en_main.c | - |", "general.striding_rq: 0 without a reason\n"),
     ("ethernet.lro_cap", "| ethernet.lro_cap | 0 | en_main.c | ? |", "ethernet.lro_cap: 0 without a reason\n"),
-    ("general.cq_resize", "", "general.cq_resize: the device says 0x1, the table nothing\n"),
+    ("general.cq_oi", "", "general.cq_oi: the device says 0x1, the table nothing\n"),
     # A 0 is in no log: that its row is gone with the bit is known by the list of those that are read.
     ("general.dct", "", "general.dct: the device says 0, the table nothing\n"),
-    ("general.cq_resize", "| general.cq_resize | 0x1 | cq.c | - |",
-     "general.cq_resize: read in cq.c, and not listed in capabilities.txt\n"),
+    ("general.cq_oi", "| general.cq_oi | 0x1 | cq.c | - |",
+     "general.cq_oi: read in cq.c, and not listed in capabilities.txt\n"),
     ("general.roce", "| general.roce | 0x1 | - | - |", "general.roce: read in -, and listed in capabilities.txt\n"),
     ("general.rc", "| general.reliable | 0x1 | - | - |", "general.reliable: the device says 0, the table 0x1\n"),
 ], ids=["other answer", "gone", "no reason", "no row", "no row of a 0", "not listed", "listed", "other name"])
@@ -228,13 +228,13 @@ def test_a_capability_that_is_not_as_documented_is_found(ours, tmp_path, name, r
 
 
 def test_new_answers_are_taken_over(ours, tmp_path):
-    old = lines_of(FOREIGN, "general.cq_resize")[0]
+    old = lines_of(FOREIGN, "general.cq_oi")[0]
     with open(FOREIGN, encoding="utf-8") as file:
-        path = written(tmp_path / "foreign.md", file.read(), [(old, "| general.cq_resize | 0 | - | it went |")])
+        path = written(tmp_path / "foreign.md", file.read(), [(old, "| general.cq_oi | 0 | - | it went |")])
     log = written(tmp_path / "ours.cmds", ours)
     assert run("trace/capabilities.py", "--document", path, "--write", log)[0] == 1
     code, said = run("trace/capabilities.py", "--document", path, log)
-    assert code == 0 and lines_of(path, "general.cq_resize")[1][:2] == ["general.cq_resize", "0x1"], said
+    assert code == 0 and lines_of(path, "general.cq_oi")[1][:2] == ["general.cq_oi", "0x1"], said
 
 
 def test_a_row_of_a_0_that_is_put_back_wants_the_rest_filled_in(ours, tmp_path):

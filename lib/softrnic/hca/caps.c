@@ -250,9 +250,11 @@ caps_atomic_cap(struct rnic_atomic_cap *cap)
 }
 
 static void
-caps_roce_cap(struct rnic_roce_cap *cap)
+caps_roce_cap(bool current, struct rnic_roce_cap *cap)
 {
 #define SET(field, value) rnic_roce_cap_set(cap, RNIC_ROCE_CAP_##field, value)
+	/* now: for the driver that has asked for it */
+	SET(SW_R_ROCE_SRC_UDP_PORT, !current);
 	SET(L3_TYPE, RNIC_ROCE_L3_CAP_IPV4 | RNIC_ROCE_L3_CAP_IPV6);
 	SET(ROCE_VERSION, 1 << RNIC_ROCE_VERSION_2);
 	SET(R_ROCE_DEST_UDP_PORT, ROCE_UDP_PORT);
@@ -277,7 +279,7 @@ SOFTRNIC_CMD(query_hca_cap)
 	case RNIC_CAP_ETHERNET_OFFLOADS: caps_ethernet_cap(dev, cap); break;
 	case RNIC_CAP_FLOW_TABLE: caps_flow_table_cap(cap); break;
 	case RNIC_CAP_ATOMIC: caps_atomic_cap(cap); break;
-	case RNIC_CAP_ROCE: caps_roce_cap(cap); break;
+	case RNIC_CAP_ROCE: caps_roce_cap(cmd->op_mod & 1, cap); break;
 	/* A card of this class knows it; there is nothing in it. */
 	case RNIC_CAP_ODP: break;
 	/* Who manages the switch asks. It has one function: there are no tables in it, and nothing else to set. */
@@ -327,13 +329,13 @@ caps_within_max(struct softrnic *dev, struct softrnic_cmd *cmd,
 	return true;
 }
 
-/* Who chooses UDP source ports, and nothing else. None of our wires shows them. */
+/* Who chooses UDP source ports, and nothing else. A path that names one has it in either case. */
 static int
 caps_roce_cap_set(struct softrnic *dev, struct softrnic_cmd *cmd, const struct rnic_roce_cap *asked)
 {
 	struct rnic_roce_cap max = { 0 };
 
-	caps_roce_cap(&max);
+	caps_roce_cap(false, &max);
 	softrnic_like_caps(dev, RNIC_CAP_ROCE, false, &max);
 	if (!caps_within_max(dev, cmd, &rnic_roce_cap_desc, asked->dw, max.dw))
 		return RNIC_STATUS_BAD_PARAM;

@@ -103,6 +103,7 @@ static const struct softrnic_like_part part_no_ts = {
 #define E_NOT(FIELD, value, why)	CAP(ETHERNET_OFFLOADS, ETHERNET_CAP_##FIELD, NOT_BUILT, value, value, why)
 #define A(FIELD, value)			CAP(ATOMIC, ATOMIC_CAP_##FIELD, AS_CARD, value, value, NULL)
 #define A_NOT(FIELD, value, why)	CAP(ATOMIC, ATOMIC_CAP_##FIELD, NOT_BUILT, value, value, why)
+#define R(FIELD, value)			CAP(ROCE, ROCE_CAP_##FIELD, AS_CARD, value, value, NULL)
 #define R_OWN(FIELD, value, why)	CAP(ROCE, ROCE_CAP_##FIELD, OWN, value, value, why)
 #define R_NOT(FIELD, value, why)	CAP(ROCE, ROCE_CAP_##FIELD, NOT_BUILT, value, value, why)
 /* Flow tables: at an offset of the whole page, under a name of ours. */
@@ -214,6 +215,7 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	R_OWN(L3_TYPE, 7, "RoCE version 2 alone, over IPv4 and IPv6"),
 	R_OWN(ROCE_VERSION, 7, "RoCE version 2 alone, over IPv4 and IPv6"),
 	R_OWN(ROCE_ADDRESS_TABLE_SIZE, 256, tables),
+	R(SW_R_ROCE_SRC_UDP_PORT, 0),
 	RX_PROPS(LOG_MAX_DESTINATION, OWN, 10, tables),
 	RX_PROPS(LOG_MAX_FLOW, OWN, 25, tables),
 	/* what we do not have */
