@@ -142,8 +142,10 @@ rnic_cqe_ready(const struct rnic_cqe *cqe, uint32_t consumer, uint8_t log_size)
 {
 	uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
 
-	if ((op_own & RNIC_CQE_OWNER) != (consumer >> log_size & 1) ||
-	    RNIC_CQE_OPCODE(op_own) == RNIC_CQE_INVALID)
+	/* The owner's bit, 0 as it should be, above the opcode: one comparison for both. */
+	op_own ^= consumer >> log_size & RNIC_CQE_OWNER;
+	op_own = (uint8_t)(op_own >> 1 | op_own << 7);
+	if (op_own >= RNIC_CQE_INVALID << 3)
 		return false;
 	rte_io_rmb();
 	return true;

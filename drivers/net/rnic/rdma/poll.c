@@ -429,13 +429,13 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
 	const struct rnic_cqe *const ring = cq->ring.ring, *cqe;
 	const uint32_t mask = cq->ring.mask;
-	const uint8_t log_size = cq->ring.log_size;
 	uint32_t consumer = cq->ring.consumer, passed = 0, left = n;
+	uint32_t owner = consumer >> cq->ring.log_size & 1; /* as this lap's entries have it */
 	uint64_t word;
 	bool reported;
 
 	cqe = &ring[consumer & mask];
-	if (n == 0 || !rnic_cqe_ready(cqe, consumer, log_size)) {
+	if (n == 0 || !rnic_cqe_ready(cqe, owner, 0)) {
 		/* Who asks for nothing has not seen that there is nothing. */
 		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)) || n == 0)
 			return 0;
@@ -461,7 +461,14 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool t
 			/* Of those that are not reported, at most a ring: a device cannot keep the caller here. */
 			break;
 		}
-	} while (left != 0 && rnic_cqe_ready(cqe = &ring[consumer & mask], consumer, log_size));
+		if (left == 0)
+			break;
+		cqe++;
+		if (unlikely((consumer & mask) == 0)) {
+			cqe = ring;
+			owner ^= 1;
+		}
+	} while (rnic_cqe_ready(cqe, owner, 0));
 	cq->ring.consumer = consumer;
 	rnic_cq_dbrec_publish(cq->ring.dbrec, consumer);
 	rnic_rdma_poll_ends(cq);
