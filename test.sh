@@ -212,7 +212,7 @@ prepare_hugepages()
 		say "this machine gives no hugepages: tests that need them will be skipped"
 		return 0
 	fi
-	if [ "$(id -u)" -eq 0 ] && ! mountpoint -q /dev/hugepages; then
+	if [ "$(id -u)" -eq 0 ] && ! grep -q " hugetlbfs " /proc/mounts; then
 		if [ ! -d /dev/hugepages ] && mkdir /dev/hugepages; then
 			made=yes
 		fi

@@ -163,10 +163,16 @@ hugepages_write()
 	[ "$(cat "$hugepages_more")" = "$2" ] || echo "$2" >"$hugepages_more"
 }
 
-# A container's root has not the pool to himself.
+# A container's root has not the pool to himself. rdmapmd-setup looks for the same.
+container_marks=(/.dockerenv /run/.containerenv /run/systemd/container)
 is_container()
 {
-	[ -e /.dockerenv ] || [ -e /run/.containerenv ]
+	local mark
+
+	for mark in "${container_marks[@]}"; do
+		[ ! -e "$mark" ] || return 0
+	done
+	return 1
 }
 
 # hugepages_add COUNT: by hugeadm, where it is and can. It ends well with too few, too: what came is for the caller to read.

@@ -52,7 +52,7 @@ cat() {{ /bin/cat "$@"; }}
 hugepages_are_2mib() {{ true; }}
 hugepages_free() {{ cat "$hugepages"; }}
 id() {{ echo 0; }}
-is_container() {{ [ -e {self.root}/container ]; }}
+container_marks=({self.root}/nothing {self.root}/container)
 {command}
 '''
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
