@@ -324,13 +324,16 @@ run_latency(struct traffic *traffic)
 {
 	struct perf_result *result = traffic->result;
 	const bool fetches = perf_op_fetches(traffic->end->options->op);
+	/* ib_write_lat's server begins, all others' clients. */
+	const bool begins = traffic->end->client == (traffic->end->options->op != PERF_WRITE);
 	const uint64_t start = rte_get_timer_cycles();
 	const double hz = (double)rte_get_timer_hz();
-	int rc = traffic->end->client ? ask(traffic) : answer(traffic);
+	int rc = begins ? ask(traffic) : answer(traffic);
 
 	if (rc == 0)
 		rc = wait_completion(traffic);
-	result->iters = traffic->nsamples;
+	/* Who answers knows no time of the first one. */
+	result->iters = traffic->completed;
 	result->seconds = (double)(rte_get_timer_cycles() - start) / hz;
 	perf_result_latency(result, traffic->samples, traffic->nsamples,
 			    1e6 / hz / (fetches ? 1 : 2));
