@@ -629,6 +629,38 @@ refusals(void)
 	     "a PD that is none is refused");
 }
 
+/* Commands of cards that this one does not know, as Linux hands its answer on. doc/design/foreign_drivers.md has each. */
+static void
+not_there(void)
+{
+	static const struct {
+		uint16_t opcode;
+		const char *name;
+	} commands[] = {
+		{ 0x782, "CREATE_SCHEDULING_ELEMENT" },
+		{ 0x700, "CREATE_SRQ" },
+		{ 0x710, "CREATE_DCT" },
+		{ 0x717, "CREATE_XRQ" },
+		{ 0x93d, "ALLOC_PACKET_REFORMAT_CONTEXT" },
+		{ 0x940, "ALLOC_MODIFY_HEADER_CONTEXT" },
+		{ 0xa00, "CREATE_GENERAL_OBJECT" },
+	};
+	union {
+		struct rnic_cmd_in head;
+		uint8_t bytes[512];
+	} in = { .bytes = { 0 } };
+	struct rnic_cmd_out out;
+
+	for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		rnic_cmd_in_set(&in.head, RNIC_CMD_IN_OPCODE, commands[i].opcode);
+		memset(&out, 0, sizeof(out));
+		must(mlx5dv_devx_obj_create(user.context, &in, sizeof(in), &out, sizeof(out)) ==
+				     NULL &&
+			     rnic_cmd_out_get(&out, RNIC_CMD_OUT_STATUS) == RNIC_STATUS_BAD_OP,
+		     "%s: bad operation", commands[i].name);
+	}
+}
+
 static int
 destroy(uint16_t opcode, uint32_t number)
 {
@@ -709,6 +741,7 @@ main(int argc, char **argv)
 		mac[i] = (uint8_t)(mac_of(gid.raw) >> (40 - 8 * i));
 	frames(mac);
 	refusals();
+	not_there();
 	destroys_in_order();
 	ibv_close_device(user.context);
 	/* The others leave everything to Linux. */

@@ -38,7 +38,8 @@ def check(console, name, kind, iters):
 
 
 def script(name, kind, family, iters):
-    program = f"ibv_{kind}_pingpong -n {iters} {ARGUMENTS[kind]}"
+    """They poll for what is complete, or over IPv6 sleep until they are told."""
+    program = f"ibv_{kind}_pingpong -n {iters} {ARGUMENTS[kind]}{' -e' if family == 6 else ''}"
     return (f'both {name} "by_tcp {PORT:04X}" "{program} -d $ib0 -g $left{family}" '
             f'"{program} -d $ib1 -g $right{family} {ADDRESSES[4][0]}"\n')
 

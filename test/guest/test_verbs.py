@@ -6,14 +6,16 @@ function to the other.
 
 import ipaddress
 import os
+import re
 
 import pytest
 
 from guest.linux import values
-from guest.machine import KERNELS_HERE
+from guest.machine import KERNELS_HERE, slot
 from guest.pingpongs import ARGUMENTS, check, run_pingpongs, script as pingpong
 from guest.verbs import APART, GIDS, MACS, PAIR, TOGETHER, run_on, went_well
 
+FOREIGN = os.path.join(os.environ["RDMAPMD_SOURCE"], "doc", "design", "foreign_drivers.md")
 # What `ibv_devinfo -v` says of a function, with @NAMES@ for what it has of its own.
 DEVINFO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "verbs_devinfo.txt")
 # With BlueFlame, which Linux tries out with queues of its own when it starts; and without.
@@ -132,4 +134,61 @@ def test_two_programs_on_one_function(kernel):
     result, said = run_on(kernel, script, *PAIR, verbs=[f"ibv_{kind}_pingpong" for kind in ARGUMENTS], timeout=1200)
     for name, kind in (names[4] | names[6]).items():
         check(result.console, name, kind, 100)
+    went_well(result, said)
+
+
+# What a program's memory takes and gives back: Linux makes twice as many keys as it wants to have left, of each size.
+FILLED = """
+mount -t debugfs none /sys/kernel/debug || exit 1
+keys() { # SLOT FILE
+	cat /sys/kernel/debug/mlx5/$1/mr_cache/*/$2
+}
+filled() { # SLOT
+	for entry in /sys/kernel/debug/mlx5/$1/mr_cache/*; do
+		[ "$(cat $entry/cur)" -ge $((2 * $(cat $entry/limit))) ] || return 1
+	done
+}
+for slot in $SLOT0 $SLOT1; do
+	until_there filled $slot
+	keys $slot cur | each keys $slot
+done
+"""
+
+
+@pytest.mark.parametrize("kernel", KERNELS_HERE)
+def test_keys_that_a_pf_has_ahead(kernel):
+    """Of a VF Linux makes none. They are all given back."""
+    functions = [f"wire=pair:cable,id=15b3:1017,mac={mac}" for mac in MACS]
+    script = APART + FILLED + pingpong("rc4", "rc", 4, 100) + TOGETHER
+    result, said = run_on(kernel, script, *functions, verbs=["ibv_rc_pingpong"], timeout=1200)
+    for number in (0, 1):
+        assert sum(int(count) for count in values(result.console, f"keys {slot(number)}")) > 4000, result.console[-4000:]
+    check(result.console, "rc4", "rc", 100)
+    went_well(result, said)
+
+
+def refused():
+    """[(program with its options, what it says)] of the document's table."""
+    with open(FOREIGN, encoding="utf-8") as file:
+        return re.findall(r"^\| `(ib\w+ [^`]+)` \| `([^`]+)` \|", file.read(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("kernel", KERNELS_HERE)
+def test_what_the_device_denies_is_refused(kernel):
+    """By the programs, in the words that the document has. Time in completions, which it has, is told."""
+    asked = refused()
+    assert asked
+    script = APART + "".join(f"timeout 20 {command} -d $ib0 >/tmp/said 2>&1\n"
+                             f"echo \"ended {number} $?\"\neach said {number} </tmp/said\n"
+                             for number, (command, _) in enumerate(asked))
+    script += pingpong("times", "rc", 4, "100 -t") + TOGETHER
+    programs = {command.split()[0] for command, _ in asked} | {"ibv_rc_pingpong"}
+    result, said = run_on(kernel, script, *PAIR, verbs=sorted(programs), timeout=1200)
+    for number, (command, words) in enumerate(asked):
+        lines = [line.strip() for line in values(result.console, f"said {number}")]
+        assert words in lines and values(result.console, f"ended {number}") not in (["0"], ["124"]), (command, lines)
+    for side in ("server", "client"):
+        cycles = [float(line.rpartition(" = ")[2]) for line in values(result.console, f"times {side}") if "clock cycles" in line]
+        most, least, average = cycles
+        assert 0 < least <= average <= most, cycles
     went_well(result, said)

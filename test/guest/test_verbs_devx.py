@@ -5,6 +5,7 @@ Commands that a user writes: Linux' DevX, by libmlx5, with devx.c's objects in m
 
 import glob
 import os
+import re
 
 import pytest
 
@@ -12,6 +13,7 @@ from guest.linux import complaints, nothing_left, values
 from guest.machine import KERNELS_HERE, devices, guest
 from guest.verbs import MODULES, PAIR, PRELUDE
 
+FOREIGN = os.path.join(os.environ["RDMAPMD_SOURCE"], "doc", "design", "foreign_drivers.md")
 DEVX = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "guest", "devx")
 SCRIPT = f"""
 load_verbs
@@ -43,6 +45,11 @@ def test_objects_in_a_user_s_memory(kernel):
     assert values(result.console, "good").count("40 frames of 8000 bytes are counted") == 2
     assert values(result.console, "good").count("the end") == 2
     assert result.status == 0 and complaints(result.console) == [], result.console[-6000:]
+    # Commands that the device does not know, as the document has them.
+    with open(FOREIGN, encoding="utf-8") as file:
+        unknown = re.findall(r"^\| (\w+) by DevX \| bad operation \|", file.read(), re.MULTILINE)
+    assert sorted(unknown * 2) == sorted(line.removesuffix(": bad operation") for line in values(result.console, "good")
+                                         if line.endswith(": bad operation"))
     # The device has refused what it is asked to refuse, and has nothing left.
     assert said.count("CREATE_QP(0x500) op_mod 0x0 refused: status bad resource") == 6
     nothing_left(said.replace("refused: status", "refused, as it should:"), 2)

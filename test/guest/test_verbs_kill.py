@@ -2,6 +2,7 @@
 """Verbs in mid-transfer, and one of those that take part is killed: a program, a whole virtual machine, the device, its firmware."""
 
 import contextlib
+import os
 import re
 import time
 
@@ -13,6 +14,7 @@ from guest.machine import BOOT, KERNELS_HERE, devices, guest, slot
 from guest.pingpongs import check, script as pingpong
 from guest.verbs import ADDRESSES, APART, GIDS, LIMIT, MACS, MODULES, PAIR, PRELUDE, TOGETHER, run_on, went_well
 from size import FULL
+from wire.veth import Cable
 
 PORT = 18515
 QUEUE_PAIRS = 64
@@ -295,6 +297,73 @@ def test_a_killed_device_is_a_lost_one():
     for number in (0, 1):
         assert any(re.search(rf"{slot(number)}: poll_health:.*Fatal error", word) for word in words), words
     assert not re.search(CRASHED, console), words
+
+
+# ---- One of two devices, each of a softrnicd of its own ----
+
+HALF_LOST = f"""{WATCHED}
+tell moving
+[ "$(await)" = killed ] || exit 1
+start=$(now)
+until_there gone $client
+echo "took $(($(now) - start))"
+wait $client
+echo "client $?"
+faults /tmp/client | each heard
+until_there grep -q IBV_EVENT_DEVICE_FATAL /tmp/watch
+for pid in $watch $server; do
+	kill -9 $pid
+	until_there gone $pid
+done
+until_there same_as_before
+# What is left of the two serves the next ones, by its own address.
+$peer /bin/ip link set lo up
+$peer ibv_rc_pingpong -c -n 100 -d $ib1 -g $right4 >/tmp/server 2>&1 &
+server=$!
+until_there $peer grep -q ":{PORT:04X} .* 0A " /proc/net/tcp /proc/net/tcp6
+$peer ibv_rc_pingpong -c -n 100 -d $ib1 -g $right4 {ADDRESSES[4][1]}
+echo "left $?"
+until_there gone $server
+{TOGETHER.replace("until_there rdma_there $SLOT1", "")}
+"""
+
+
+def at_an_end(cable, number):
+    """A softrnicd with the function of that number."""
+    side, interface = ((cable.left, "va"), (cable.right, "vb"))[number]
+    return devices(f"name=d{number},wire=port:net_af_packet0,id=15b3:1018,mac={MACS[number]}",
+                   eal=("--no-huge", "--no-pci", f"--vdev=net_af_packet0,iface={interface}"), within=side)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
+def test_a_killed_device_is_a_silent_peer():
+    """The other one's requests fail when their retries have, it goes on, and the killed one's heir is met by the next machine."""
+    with Cable() as cable, at_an_end(cable, 0) as first, at_an_end(cable, 1) as second:
+        sockets = [*first.sockets, *second.sockets]
+        one = guest(KERNELS_HERE[0], sockets, verbs=["ip", "rdma", "ibv_asyncwatch", "ibv_rc_pingpong", *PROGRAMS],
+                    extra_modules=MODULES, cpus=2, memory=1024)
+        with one:
+            one.start(PRELUDE + APART + MOVES + RESOURCES + HALF_LOST)
+            one.expect("moving", BOOT)
+            first.kill()
+            one.tell("killed")
+            result = one.wait(2 * BOOT)
+        first.start()
+        ended = len(second.text())
+        next_one = guest(KERNELS_HERE[0], sockets, verbs=["ip", "rdma", "ibv_rc_pingpong"], extra_modules=MODULES, cpus=2)
+        heir = next_one.run(PRELUDE + APART + pingpong("rc4", "rc", 4, 100) + TOGETHER, 2 * BOOT)
+        first.stop()
+        second.stop()
+        said = second.text()
+        cable.check_nothing_left()
+    console = result.console
+    assert result.status == 0 and not re.search(CRASHED, "\n".join(complaints(console))), console[-4000:]
+    assert int(values(console, "took")[0]) < NOTICED * 100 and values(console, "client") not in (["0"], ["137"]), console[-4000:]
+    assert values(console, "heard") in heard("write") and values(console, "left") == ["0"], console[-4000:]
+    check(heir.console, "rc4", "rc", 100)
+    assert heir.status == 0 and complaints(heir.console) == [], heir.console[-4000:]
+    nothing_left(said[:ended], 1)
+    nothing_left(said[ended:], 1)
 
 
 # ---- Its firmware ----

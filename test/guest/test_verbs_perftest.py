@@ -48,6 +48,23 @@ ROWS = (
     ("ib_read_lat", "-s 64 -n 50", 64, 50),
     ("ib_atomic_lat", "-n 50", 8, 50),
 )
+# Over interfaces whose MTU leaves room for the longest packets: one that fits is what both ends have by default then.
+JUMBO = (
+    ("ib_send_bw", "-s 8192 -n 50 -m 512", 8192, 50),
+    ("ib_send_bw", "-s 8192 -n 50 -m 2048", 8192, 50),
+    ("ib_send_bw", "-s 8192 -n 50 -m 4096", 8192, 50),
+    ("ib_send_bw", "-s 4096 -n 50 -c UD", 4096, 50),
+    ("ib_write_bw", "-s 65536 -n 20 -m 4096 -q 8", 65536, 160),
+    ("ib_write_bw", "-s 65536 -n 20 -c UC", 65536, 20),
+    ("ib_read_bw", "-s 65536 -n 20 -m 4096 -q 8", 65536, 160),
+    ("ib_read_bw", "-s 65536 -n 20 -m 2048", 65536, 20),
+)
+LONG_FRAMES = f"""
+/bin/ip link set $eth0 mtu 9000
+$peer /bin/ip link set $eth1 mtu 9000
+until_there ping -c 1 -W 1 {ADDRESSES[4][1]}
+until_there $peer grep -q ACTIVE /sys/class/infiniband/$ib1/ports/1/state
+"""
 # The server has nothing to measure.
 SILENT = ("ib_read_lat", "ib_atomic_lat")
 # Over IPv6, too: of each kind of address handle one.
@@ -117,9 +134,10 @@ def faults(console, name, row):
     return [f"{program} {arguments} over IPv{family}: " + "\n".join(wrong)] if wrong else []
 
 
-def run_rows(kernel, rows, options, more="", programs=()):
-    """All rows in one guest, whose console is returned."""
-    text = APART + BY_CM + "".join(script(name, row[0], row[1], row[4]) for name, row in rows.items()) + more + TOGETHER
+def run_rows(kernel, rows, options, before="", more="", programs=()):
+    """All rows in one guest, whose console is returned; shell before them, and more behind."""
+    lines = "".join(script(name, row[0], row[1], row[4]) for name, row in rows.items())
+    text = APART + BY_CM + before + lines + more + TOGETHER
     result, said = run_on(kernel, text, *options, timeout=1500, memory=1024,
                           verbs=sorted({row[0] for row in rows.values()} | set(programs)))
     wrong = [fault for name, row in rows.items() for fault in faults(result.console, name, row)]
@@ -138,9 +156,15 @@ def test_loss_and_reordering(kernel):
     """What arrives is looked at by the pingpongs."""
     kinds = ("rc", "srq", "xsrq")
     console = run_rows(kernel, named((*row, 4) for row in LOSSY), [option + FAULTS for option in PAIR],
-                       "".join(pingpong(kind, kind, 4, 100) for kind in kinds), [f"ibv_{kind}_pingpong" for kind in kinds])
+                       more="".join(pingpong(kind, kind, 4, 100) for kind in kinds),
+                       programs=[f"ibv_{kind}_pingpong" for kind in kinds])
     for kind in kinds:
         check(console, kind, kind, 100)
+
+
+@pytest.mark.parametrize("kernel", KERNELS_HERE)
+def test_packets_of_any_length(kernel):
+    run_rows(kernel, named((*row, 4) for row in JUMBO), PAIR, before=LONG_FRAMES)
 
 
 def test_the_document_has_these_rows():
@@ -149,4 +173,5 @@ def test_the_document_has_these_rows():
         for line in file:
             if match := re.match(r"\| `(\w+) (.*)` \| ([\w, ]+) \|", line):
                 found[match[1], match[2]] = match[3]
-    assert found == {row[:2]: "IPv4, IPv6" if row[:2] in IPV6 else "IPv4" for row in ROWS}
+    usual = {row[:2]: "IPv4, IPv6" if row[:2] in IPV6 else "IPv4" for row in ROWS}
+    assert found == usual | {row[:2]: "IPv4, MTU 9000" for row in JUMBO}
