@@ -29,7 +29,7 @@
 
 bool __wrap_vfu_is_hugepages(int fd, const struct stat *st);
 
-static bool usual;
+static atomic_bool usual; /* who unmaps asks, too */
 
 /* A library of before has no such question. */
 bool
