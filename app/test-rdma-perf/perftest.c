@@ -11,6 +11,7 @@
 #include "interrupt.h"
 #include "lcores.h"
 #include "perftest.h"
+#include "perftest_exchange.h"
 #include "say.h"
 
 #define POLL_BURST  32

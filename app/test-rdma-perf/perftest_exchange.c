@@ -11,7 +11,7 @@
 #include <rte_common.h>
 
 #include "exchange.h"
-#include "perftest.h"
+#include "perftest_exchange.h"
 #include "say.h"
 #include "tcp.h"
 

@@ -16,6 +16,7 @@
 #include "latency.h"
 #include "lcores.h"
 #include "perftest.h"
+#include "perftest_exchange.h"
 #include "phase.h"
 #include "pingpong.h"
 #include "plot.h"

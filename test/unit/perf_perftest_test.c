@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "main.h"
-#include "perftest.h"
+#include "perftest_exchange.h"
 
 /* As perftest 4.5's ib_write_bw writes it. */
 static const char sample[PERF_PERFTEST_KEYS] =
