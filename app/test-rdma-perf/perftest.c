@@ -370,14 +370,13 @@ run(struct traffic *traffic, int fd)
 	struct perf_end *end = traffic->end;
 	const struct perf_options *o = end->options;
 	const bool lat = o->mode == PERF_LAT, sends = o->op == PERF_SEND;
-	const bool waits = !end->client && !sends && (!lat || perf_op_fetches(o->op));
 	int rc = 0;
 
 	if (sends && end->receives)
 		rc = post_receives(traffic);
 	if (rc == 0 && sends)
 		rc = perf_perftest_step(end, fd, SILENCE_MS);
-	if (rc == 0 && !waits)
+	if (rc == 0 && !perf_end_is_passive(end))
 		rc = run_traffic(traffic);
 	perf_progress(NULL);
 	if (rc == 0 && !lat && !sends) {

@@ -10,6 +10,7 @@ import struct
 import pytest
 
 from daemon.softrnicd import Softrnicd
+from daemon.test_perf_pingpong import receive
 from e2e.perf import Running
 from e2e.tcp_port import free_port
 
@@ -29,15 +30,6 @@ def name(value):
 
 def keys(qp_num=0x11, rkey=0x1234, gid=GID):
     return b"%04x:%04x:%06x:%06x:%08x:%016x:%s:%08x:\0" % (0, 1, qp_num, 0x222222, rkey, 1 << 40, gid.hex(":").encode(), 0)
-
-
-def receive(stream, n):
-    data = b""
-    while len(data) < n:
-        more = stream.recv(n - len(data))
-        assert more, data
-        data += more
-    return data
 
 
 def run_both(*args):
