@@ -125,6 +125,38 @@ eq_begins_within_its_page(void **state)
 	assert_int_equal(eqe->type, RNIC_EVENT_PORT_CHANGE);
 }
 
+/* 32 of 128 bytes, from 64 bytes of a page on: the last one has its two halves in two pages, between which is somebody else's. */
+static void
+an_entry_lies_in_two_pages(void **state)
+{
+	struct world *w = *state;
+	struct rnic_create_cq_in *in = world_good(w, RNIC_CMD_CREATE_CQ);
+	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
+	const uint64_t memory = hn_alloc(&w->hn, 3 * 4096, 4096);
+	const struct rnic_be64 pages[] = { rnic_cpu_to_be64(memory),
+					   rnic_cpu_to_be64(memory + 2 * 4096) };
+	const uint8_t *between = hn_va(&w->hn, memory + 4096);
+	const struct rnic_cqe *last = hn_va(&w->hn, memory + 2 * 4096);
+	struct rnic_cqe *entry;
+	struct softrnic_cq *cq;
+
+	memset(hn_va(&w->hn, memory), 0x5a, 3 * 4096);
+	memcpy(in + 1, pages, sizeof(pages));
+	w->in_bytes = sizeof(*in) + sizeof(pages);
+	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, RNIC_CQE_SIZE_128);
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, 5);
+	rnic_cqc_set(cqc, RNIC_CQC_PAGE_OFFSET, 1);
+	cq = made(w, SOFTRNIC_CQ);
+	for (unsigned int i = 0; i < 32; i++) {
+		entry = softrnic_cq_claim(w->hn.dev, cq);
+		assert_non_null(entry);
+		softrnic_cq_publish(w->hn.dev, cq, entry, RNIC_CQE_REQUESTER, false);
+	}
+	for (unsigned int i = 0; i < 4096; i++)
+		assert_int_equal(between[i], 0x5a);
+	assert_int_equal(RNIC_CQE_OPCODE(last->op_own), RNIC_CQE_REQUESTER);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, world_setup, ctl_teardown)
 
 int
@@ -134,6 +166,7 @@ main(void)
 		T(cq_begins_within_its_page),  T(eq_begins_within_its_page),
 		T(sq_begins_within_its_page),  T(rq_begins_within_its_page),
 		T(rmp_begins_within_its_page), T(qp_begins_within_its_page),
+		T(an_entry_lies_in_two_pages),
 	};
 
 	return cmocka_run_group_tests_name("ctl_offset", tests, NULL, NULL);

@@ -84,8 +84,8 @@ setup(void **state)
 	static struct fixture f;
 
 	world_make(&f.w, WORLD_READY);
-	assert_int_equal(uctx_create(&f.w.hn, 0, &f.owner), 0);
-	assert_int_equal(uctx_create(&f.w.hn, 0, &f.other), 0);
+	assert_int_equal(uctx_create(&f.w.hn, RNIC_UCTX_RIGHT_RAW_TX, &f.owner), 0);
+	assert_int_equal(uctx_create(&f.w.hn, RNIC_UCTX_RIGHT_RAW_TX, &f.other), 0);
 	acting = f.owner;
 	f.w.hn.uid = user_or_kernel;
 	world_populate(&f.w);
@@ -112,7 +112,7 @@ test_contexts_have_numbers(void **state)
 	hn->uid = NULL;
 	assert_int_not_equal(f->owner, RNIC_UID_KERNEL);
 	assert_int_not_equal(f->owner, f->other);
-	assert_int_equal(uctx_create(hn, 1, &uid), RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(uctx_create(hn, RNIC_UCTX_RIGHT_RAW_TX << 1, &uid), RNIC_STATUS_BAD_PARAM);
 	/* Two worlds have two each. */
 	for (unsigned int i = 6; i < CONTEXTS; i++)
 		assert_int_equal(uctx_create(hn, 0, &uid), 0);
@@ -255,6 +255,106 @@ test_a_receive_cq_that_is_not_used(void **state)
 	assert_int_equal(world_run(&f->w, NULL), RNIC_STATUS_BAD_RES);
 }
 
+/* Another user's could not be destroyed as long as the queue pair is there. */
+static void
+test_a_receive_cq_that_is_not_used_is_nobody_else_s(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(world_good(&f->w, RNIC_CMD_CREATE_QP));
+	struct hn *hn = &f->w.hn;
+	struct hn_cq others;
+
+	hn->uid = always;
+	acting = f->other;
+	hn_create_cq(hn, &others, hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR), f->w.eq.number, 4);
+	acting = f->owner;
+	rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_ZERO_SIZE_RQ);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, others.number);
+	assert_int_equal(world_run(&f->w, NULL), RNIC_STATUS_BAD_RES);
+	acting = f->other;
+	assert_int_equal(hn_destroy(hn, RNIC_CMD_DESTROY_CQ, others.number), 0);
+}
+
+/* ---- What a user may not do with objects of his own ---- */
+
+static void
+with_reserved_key(struct world *w)
+{
+	rnic_qpc_set(rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP)), RNIC_QPC_RLKY, 1);
+}
+
+static void
+with_registration(struct world *w)
+{
+	rnic_qpc_set(rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP)), RNIC_QPC_FRE, 1);
+}
+
+static void
+for_registration(struct world *w)
+{
+	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP));
+
+	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_REG_UMR);
+	rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_ZERO_SIZE_RQ);
+}
+
+static void
+sq_with_reserved_key(struct world *w)
+{
+	rnic_sqc_set(rnic_create_sq_in_sqc(world_good(w, RNIC_CMD_CREATE_SQ)), RNIC_SQC_RLKY, 1);
+}
+
+static void
+rq_with_reserved_key(struct world *w)
+{
+	rnic_rqc_set(rnic_create_rq_in_rqc(world_good(w, RNIC_CMD_CREATE_RQ)), RNIC_RQC_RLKY, 1);
+}
+
+static void
+all_of_memory(struct world *w)
+{
+	struct rnic_create_mkey_in *in = world_good(w, RNIC_CMD_CREATE_MKEY);
+
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 0);
+	rnic_mkc_set(rnic_create_mkey_in_mkc(in), RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_PA);
+	rnic_mkc_set(rnic_create_mkey_in_mkc(in), RNIC_MKC_LENGTH64, 1);
+}
+
+/* The kernel forwards his commands as they are: all memory of its machine would be his. */
+static void
+test_a_user_names_no_address_of_the_bus(void **state)
+{
+	static void (*const ways[])(struct world * w) = {
+		with_reserved_key,    with_registration,    for_registration,
+		sq_with_reserved_key, rq_with_reserved_key, all_of_memory,
+	};
+	struct fixture *f = *state;
+
+	f->w.hn.uid = always;
+	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		ways[i](&f->w);
+		acting = f->owner;
+		if (world_run(&f->w, NULL) != RNIC_STATUS_BAD_PARAM)
+			fail_msg("way %u is a user's", i);
+		acting = RNIC_UID_KERNEL;
+		if (world_run(&f->w, NULL) != RNIC_STATUS_OK)
+			fail_msg("way %u is not the kernel's", i);
+	}
+}
+
+static void
+test_raw_frames_are_a_right(void **state)
+{
+	struct fixture *f = *state;
+	struct hn *hn = &f->w.hn;
+	uint16_t uid;
+
+	hn->uid = NULL;
+	assert_int_equal(uctx_create(hn, 0, &uid), 0);
+	assert_int_equal(run_as(f, uid, RNIC_CMD_CREATE_SQ), RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(run_as(f, f->owner, RNIC_CMD_CREATE_SQ), 0);
+}
+
 static void
 test_a_context_goes_behind_its_objects(void **state)
 {
@@ -308,6 +408,9 @@ main(void)
 		TEST(test_what_is_shared_is_for_all_to_name),
 		TEST(test_owners_mix),
 		TEST(test_a_receive_cq_that_is_not_used),
+		TEST(test_a_receive_cq_that_is_not_used_is_nobody_else_s),
+		TEST(test_a_user_names_no_address_of_the_bus),
+		TEST(test_raw_frames_are_a_right),
 		TEST(test_a_context_goes_behind_its_objects),
 		TEST(test_teardown_drops_contexts),
 	};

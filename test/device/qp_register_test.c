@@ -594,6 +594,26 @@ test_a_user_registers_nothing(void **state)
 	changes_nothing(f, &umr, key, RNIC_SYND_MW_BIND);
 }
 
+/* A file that he may only read is pinned for reading: the device would write to it. */
+static void
+test_a_user_gives_himself_no_rights(void **state)
+{
+	static const uint64_t rights[] = { RNIC_UMR_MASK_LR, RNIC_UMR_MASK_LW, RNIC_UMR_MASK_RR,
+					   RNIC_UMR_MASK_RW, RNIC_UMR_MASK_A };
+	struct fixture *f = *state;
+	const uint32_t key = two_pages(f);
+	const struct qw_qp_conf conf = qw_two_qp_conf(f->two, true);
+	struct umr umr = registers(key, START, 8 * PAGE);
+
+	qw_two_replace(f->two, true, &conf);
+	umr.flags = 0;
+	umr.entries = umr.list_bytes = 0;
+	for (unsigned int i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+		umr.mask = rights[i];
+		changes_nothing(f, &umr, key, RNIC_SYND_MW_BIND);
+	}
+}
+
 /* Without the reserved key, of which others of the kernel's do without, too. */
 static void
 test_reserved_key_is_not_granted(void **state)
@@ -658,6 +678,7 @@ main(void)
 		TEST(test_list_that_cannot_be_read),
 		TEST(test_form),
 		TEST(test_a_user_registers_nothing),
+		TEST(test_a_user_gives_himself_no_rights),
 		TEST(test_reserved_key_is_not_granted),
 		TEST(test_room_has_a_limit),
 	};

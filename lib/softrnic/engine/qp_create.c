@@ -10,6 +10,7 @@
 #include "softrnic/base/quirks.h"
 #include "softrnic/base/sizes.h"
 #include "softrnic/base/uar.h"
+#include "softrnic/base/user.h"
 #include "softrnic/engine/qp_create.h"
 #include "softrnic/engine/qp_modify.h"
 #include "softrnic/engine/qp_poll.h"
@@ -77,6 +78,10 @@ qp_context_fault(const struct softrnic *dev, const struct rnic_qpc *qpc)
 		return "set_deth_sqpn is not offered";
 	if (GET(STATE) != RNIC_QP_STATE_RST)
 		return "a queue pair begins in RST";
+	/* With them requests name memory by its address on the bus, and change keys that others have. */
+	if (softrnic_is_users(dev) &&
+	    (GET(RLKY) != 0 || GET(FRE) != 0 || GET(ST) == RNIC_QP_ST_REG_UMR))
+		return "the reserved key and the registration of memory are not for users";
 	if (GET(OFFLOAD_TYPE) != 0 || GET(END_PADDING_MODE) != 0 || GET(WQ_SIGNATURE) != 0)
 		return "offloads, padding and signatures are not offered";
 	return qp_receive_fault(qpc);
@@ -110,6 +115,17 @@ qp_from_context(struct softrnic_qp *qp)
 #undef GET
 }
 
+/* Without a receive queue it takes no completion: Linux names a CQ of its own for a user's. Not another user's, who could not destroy it. */
+static struct softrnic_cq *
+qp_find_unused_cq(struct softrnic *dev, uint32_t number)
+{
+	struct softrnic_cq *cq = softrnic_object_get(dev, SOFTRNIC_CQ, number);
+
+	return cq != NULL && cq->object.uid == RNIC_UID_KERNEL
+		       ? cq
+		       : softrnic_object_find(dev, SOFTRNIC_CQ, number);
+}
+
 /*
  * The objects that the queue pair leans on; no references are taken yet. Linux leaves fields that a type does not use as they come: the
  * domain of REG_UMR, which changes the keys of all of them; an XRC target's register; a pool, and an XRC domain, of others.
@@ -123,9 +139,7 @@ qp_find_objects(struct softrnic *dev, struct softrnic_qp *qp)
 #define FIELD(field)	  ((uint32_t)rnic_qpc_get(qpc, RNIC_QPC_##field))
 #define FIND(type, field) softrnic_object_find(dev, SOFTRNIC_##type, FIELD(field))
 	qp->send_cq = FIND(CQ, CQN_SND);
-	/* Without a receive queue it takes no completion: Linux names one of its own for a user's. */
-	qp->recv_cq = qp->no_rq ? softrnic_object_get(dev, SOFTRNIC_CQ, FIELD(CQN_RCV))
-				: FIND(CQ, CQN_RCV);
+	qp->recv_cq = qp->no_rq ? qp_find_unused_cq(dev, FIELD(CQN_RCV)) : FIND(CQ, CQN_RCV);
 	if (qp->type != SOFTRNIC_QP_REG_UMR)
 		qp->pd_object = FIND(PD, PD);
 	if (is_target)

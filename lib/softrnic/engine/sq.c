@@ -17,6 +17,7 @@
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
 #include "softrnic/base/uar.h"
+#include "softrnic/base/user.h"
 #include "softrnic/base/work.h"
 #include "softrnic/base/wq.h"
 #include "softrnic/engine/burst.h"
@@ -641,6 +642,8 @@ sq_from_context(const struct softrnic *dev, struct softrnic_sq *sq)
 	    rnic_wq_get(wq, RNIC_WQ_LOG_WQ_STRIDE) != 6 ||
 	    rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ) > 15 || rnic_wq_get(wq, RNIC_WQ_WQ_SIGNATURE) != 0)
 		return RNIC_STATUS_BAD_PARAM;
+	if (softrnic_is_users(dev) && rnic_sqc_get(sqc, RNIC_SQC_RLKY) != 0)
+		return RNIC_STATUS_BAD_PARAM;
 	sq->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
 	sq->rlky = rnic_sqc_get(sqc, RNIC_SQC_RLKY) != 0;
 	sq->flush_in_error = rnic_sqc_get(sqc, RNIC_SQC_FLUSH_IN_ERROR_EN) != 0;
@@ -682,6 +685,10 @@ SOFTRNIC_CMD(create_sq)
 
 	if (sq == NULL)
 		return RNIC_STATUS_NO_RES;
+	if (!softrnic_user_may(dev, RNIC_UCTX_RIGHT_RAW_TX)) {
+		status = softrnic_refuse(dev, cmd, "its user has no right to send raw frames");
+		goto free_sq;
+	}
 	sq->context = *rnic_create_sq_in_sqc(in);
 	wq = rnic_sqc_wq(&sq->context);
 	cmd->syndrome = 0x904001;

@@ -71,14 +71,13 @@ compress_run(struct softrnic_cq_compress *compress, uint32_t first, uint32_t lef
 	return at;
 }
 
-/* The entry of this index in the ring. One of 128 bytes has the completion in its second half. */
+/* The entry of this index in the ring. */
 static struct rnic_cqe *
 compress_ring_at(const struct softrnic_cq *cq, uint32_t index)
 {
 	const uint32_t slot = index & ((1u << cq->log_size) - 1);
-	uint8_t *entry = softrnic_ring_at(&cq->ring, slot << cq->cqe_bytes_log2);
+	uint8_t *entry = softrnic_ring_at(&cq->ring, softrnic_cq_offset(cq, slot));
 
-	entry += (1u << cq->cqe_bytes_log2) - sizeof(struct rnic_cqe);
 	softrnic_audit(cq->compress->dev, entry, sizeof(struct rnic_cqe), SOFTRNIC_DMA_WRITE);
 	return (struct rnic_cqe *)entry;
 }

@@ -45,9 +45,7 @@ softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
 		     cq->ring.generation != dev->dma_generation) &&
 	    !softrnic_cq_make_room(dev, cq))
 		return NULL;
-	/* An entry of 128 bytes has the completion in its second half. */
-	entry = softrnic_ring_at(&cq->ring, slot << cq->cqe_bytes_log2);
-	entry += (1u << cq->cqe_bytes_log2) - sizeof(struct rnic_cqe);
+	entry = softrnic_ring_at(&cq->ring, softrnic_cq_offset(cq, slot));
 	softrnic_audit(dev, entry, sizeof(struct rnic_cqe), SOFTRNIC_DMA_WRITE);
 	/* The driver's core has the lines of entries that it has read. At the ring's end the hint is of no use, nor harm. */
 	softrnic_prefetch_to_write(entry + SOFTRNIC_CQ_AHEAD);

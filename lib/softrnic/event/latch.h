@@ -50,6 +50,16 @@ struct softrnic_cq {
 	struct rnic_cqc context;
 };
 
+/*
+ * Where in the ring the completion of a slot is. An entry of 128 bytes has it in its second half, which may lie in the next page: rings
+ * begin on 64 bytes.
+ */
+static inline uint32_t
+softrnic_cq_offset(const struct softrnic_cq *cq, uint32_t slot)
+{
+	return ((slot + 1) << cq->cqe_bytes_log2) - (uint32_t)sizeof(struct rnic_cqe);
+}
+
 /* The first entry of a batch goes to its place. Pairs with the driver's acquire of the last byte: behind it are all of them. */
 static inline void
 softrnic_cq_place(struct rnic_cqe *to, const struct rnic_cqe *first)

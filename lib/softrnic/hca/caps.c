@@ -89,6 +89,7 @@ static const struct general_row general[] = {
 	{ GENERAL(LOG_MAX_FLOW_COUNTER_BULK), 7 },
 	/* commands that users write, and their memory; the kernel's umems, too */
 	{ GENERAL(UMEM_UID_0), 1 },
+	{ GENERAL(UCTX_CAP), RNIC_UCTX_RIGHT_RAW_TX },
 	/* connections and datagrams over RoCE version 2 */
 	{ GENERAL(ROCE), 1 },
 	{ GENERAL(RC), 1 },

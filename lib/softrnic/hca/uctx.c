@@ -7,28 +7,33 @@
 #include "prm/caps.h"
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
+#include "softrnic/base/user.h"
 #include "softrnic/hca/uctx.h"
 
 SOFTRNIC_CMD(create_uctx)
 {
+	const struct rnic_general_cap *cap = &dev->general_cap[1];
 	const struct rnic_create_uctx_in *in = cmd->in;
-	struct softrnic_object *uctx;
+	const uint32_t offered = (uint32_t)rnic_general_cap_get(cap, RNIC_GENERAL_CAP_UCTX_CAP);
+	struct softrnic_uctx *uctx;
+	uint32_t rights;
 	int status;
 
-	if (rnic_general_cap_get(&dev->general_cap[1], RNIC_GENERAL_CAP_LOG_MAX_UCTX) == 0)
+	if (rnic_general_cap_get(cap, RNIC_GENERAL_CAP_LOG_MAX_UCTX) == 0)
 		return RNIC_STATUS_BAD_OP;
-	/* Rights of a user's to send frames as he likes, and the like: none is offered (uctx_cap). */
-	if (rnic_create_uctx_in_get(in, RNIC_CREATE_UCTX_IN_CAP) != 0)
+	rights = (uint32_t)rnic_create_uctx_in_get(in, RNIC_CREATE_UCTX_IN_CAP);
+	if ((rights & ~offered) != 0)
 		return softrnic_refuse(dev, cmd, "no such right is offered");
 	uctx = softrnic_alloc(dev, 1, sizeof(*uctx));
 	if (uctx == NULL)
 		return RNIC_STATUS_NO_RES;
-	status = softrnic_object_add(dev, SOFTRNIC_UCTX, uctx);
+	uctx->rights = rights;
+	status = softrnic_object_add(dev, SOFTRNIC_UCTX, &uctx->object);
 	if (status != RNIC_STATUS_OK) {
 		softrnic_free(dev, uctx);
 		return status;
 	}
-	rnic_uctx_set(cmd->out, RNIC_UCTX_UID, uctx->number);
+	rnic_uctx_set(cmd->out, RNIC_UCTX_UID, uctx->object.number);
 	return RNIC_STATUS_OK;
 }
 

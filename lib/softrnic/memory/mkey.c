@@ -3,6 +3,7 @@
 /* Memory keys: create, query, destroy. Accesses by key are in tpt.c. */
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
+#include "softrnic/base/user.h"
 #include "softrnic/base/work.h"
 #include "softrnic/memory/list.h"
 #include "softrnic/memory/mkey.h"
@@ -104,6 +105,11 @@ SOFTRNIC_CMD(create_mkey)
 	status = softrnic_mkey_context(mkey, rnic_create_mkey_in_mkc(&in));
 	if (status != RNIC_STATUS_OK)
 		goto fail;
+	/* A user's memory is what the kernel has pinned for him, in a list or by other keys. */
+	if (mkey->mode == RNIC_MKEY_PA && softrnic_is_users(dev)) {
+		status = softrnic_refuse(dev, cmd, "addresses of the bus are not for users");
+		goto fail;
+	}
 	mkey->page_rights = rnic_create_mkey_in_get(&in, RNIC_CREATE_MKEY_IN_PG_ACCESS);
 	mkey->pd_object = softrnic_object_find(dev, SOFTRNIC_PD, mkey->pd);
 	if (mkey->pd_object == NULL) {

@@ -23,10 +23,12 @@
 
 /* What of a context a WQE may change; of keys of memory a kernel's alone the range. */
 #define RANGE (RNIC_UMR_MASK_LEN | RNIC_UMR_MASK_START_ADDR)
+#define RIGHTS                                                                       \
+	(RNIC_UMR_MASK_LR | RNIC_UMR_MASK_LW | RNIC_UMR_MASK_RR | RNIC_UMR_MASK_RW | \
+	 RNIC_UMR_MASK_A)
 #define STATE                                                                                    \
 	(RNIC_UMR_MASK_FREE | RNIC_UMR_MASK_MKEY | RNIC_UMR_MASK_QPN | RNIC_UMR_MASK_EN_RINVAL | \
-	 RNIC_UMR_MASK_LR | RNIC_UMR_MASK_LW | RNIC_UMR_MASK_RR | RNIC_UMR_MASK_RW |             \
-	 RNIC_UMR_MASK_A)
+	 RIGHTS)
 #define KERNEL (RNIC_UMR_MASK_PAGE_SIZE | RNIC_UMR_MASK_SMALL_FENCE)
 
 /* One bit of the mask, one field. */
@@ -158,6 +160,9 @@ umr_is_allowed(const struct softrnic_mkey *mkey, const struct softrnic_umr *umr,
 		return false;
 	if (mkey->mode == RNIC_MKEY_KLM)
 		return true;
+	/* The rights to memory are those that the kernel has pinned it with. */
+	if (!umr->registers && (mask & RIGHTS) != 0)
+		return false;
 	/* It was checked as it is when it was made, unless it was made to be free. */
 	if (!umr->registers || mkey->mode == RNIC_MKEY_PA)
 		return (mask & (RANGE | RNIC_UMR_MASK_PAGE_SIZE)) == 0 && umr_octwords(umr) == 0 &&

@@ -13,6 +13,7 @@
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
 #include "softrnic/base/q_counter.h"
+#include "softrnic/base/user.h"
 #include "softrnic/base/work.h"
 #include "softrnic/base/wq.h"
 #include "softrnic/event/cq.h"
@@ -525,7 +526,7 @@ rq_from_wq(struct softrnic_rq *rq, const struct rnic_wq *wq)
 
 /* rq->rmp is known. */
 static int
-rq_from_context(struct softrnic_rq *rq)
+rq_from_context(const struct softrnic *dev, struct softrnic_rq *rq)
 {
 	struct rnic_rqc *rqc = &rq->context;
 	int status = RNIC_STATUS_OK;
@@ -541,6 +542,8 @@ rq_from_context(struct softrnic_rq *rq)
 	if (status != RNIC_STATUS_OK)
 		return status;
 	rq->rlky = rq->rmp == NULL && rnic_rqc_get(rqc, RNIC_RQC_RLKY) != 0;
+	if (rq->rlky && softrnic_is_users(dev))
+		return RNIC_STATUS_BAD_PARAM;
 	rq->vsd = rnic_rqc_get(rqc, RNIC_RQC_VSD) != 0;
 	rq->flush_in_error = rnic_rqc_get(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN) != 0;
 	rq->user_index = (uint32_t)rnic_rqc_get(rqc, RNIC_RQC_USER_INDEX);
@@ -616,7 +619,7 @@ SOFTRNIC_CMD(create_rq)
 	if (status != RNIC_STATUS_OK)
 		goto free_rq;
 	cmd->syndrome = 0x908001;
-	status = rq_from_context(rq);
+	status = rq_from_context(dev, rq);
 	if (status != RNIC_STATUS_OK)
 		goto free_rq;
 	status = softrnic_clock_choose(
