@@ -247,7 +247,7 @@ build()
 	tsan) args=(-Db_sanitize=thread) ;;
 	esac
 	if [ "$kind" != plain ]; then
-		args+=(-Db_lundef=false -Doptimization=1 -Dwerror=false -Dc_args=-g1)
+		args+=(-Db_lundef=false -Db_pch=true -Doptimization=1 -Dwerror=false -Dc_args=-g1)
 	fi
 	say "building into ${dir#"$root"/}/"
 	built[$kind]=1
