@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <rte_byteorder.h>
+#include <rte_ip.h>
 
 #include "../counts.h"
 #include "near_end.h"
@@ -38,6 +39,12 @@ setup(void **state)
 	return qw_setup(state, &(struct qw_conf){ .pair = true, .ipv6 = true }, &attr);
 }
 
+static int
+setup_ipv4(void **state)
+{
+	return qw_setup(state, &(struct qw_conf){ .pair = true }, NULL);
+}
+
 static void
 put(struct qw_two *two, const uint8_t *bytes, uint32_t length)
 {
@@ -48,6 +55,16 @@ put(struct qw_two *two, const uint8_t *bytes, uint32_t length)
 	softrnic_lock(two->qw.poller);
 	softrnic_eth_receive(two->b.end->dp.dev, &frame);
 	softrnic_unlock(two->qw.poller);
+}
+
+static void
+sum_ipv4(uint8_t *header)
+{
+	uint16_t sum;
+
+	memset(header + 10, 0, sizeof(sum));
+	sum = rte_ipv4_cksum((const struct rte_ipv4_hdr *)(const void *)header);
+	memcpy(header + 10, &sum, sizeof(sum));
 }
 
 static struct rocev2_frame
@@ -150,6 +167,33 @@ test_short_packets_of_every_opcode(void **state)
 	for (uint32_t i = 0; i < QW_BUFFER; i++)
 		assert_int_equal(two->in[i], UNTOUCHED);
 	assert_int_equal(dev->roce_counters.rx_write_requests, 0);
+}
+
+/* The shortest frames of all: IPv4, without a tag, and nothing or little behind UDP. */
+static void
+test_short_packets_over_ipv4(void **state)
+{
+	enum {
+		IPV4_UDP = ROCEV2_ETHER_BYTES + ROCEV2_IPV4_BYTES,
+		IPV4_BTH = IPV4_UDP + ROCEV2_UDP_BYTES
+	};
+	struct qw_two *two = *state;
+	const struct softrnic_stats before = dp_stats(&two->b.end->dp);
+	const struct roce_pkt pkt = { .opcode = ROCE_ACKNOWLEDGE, .dest_qpn = two->b.qpn };
+	const struct rocev2_frame head = head_of(two);
+	static uint8_t bytes[ROCEV2_FRAME_MAX];
+	struct softrnic_stats after;
+
+	for (uint8_t left = 0; left < ROCEV2_BTH_BYTES + ROCEV2_ICRC_BYTES; left++) {
+		rocev2_encode(&head, &pkt, bytes);
+		bytes[ROCEV2_ETHER_BYTES + 3] = IPV4_BTH - ROCEV2_ETHER_BYTES + left;
+		bytes[IPV4_UDP + 5] = ROCEV2_UDP_BYTES + left;
+		sum_ipv4(bytes + ROCEV2_ETHER_BYTES);
+		put(two, bytes, IPV4_BTH + left);
+		after = dp_stats(&two->b.end->dp);
+		assert_int_equal(after.roce_malformed - before.roce_malformed, left + 1);
+		assert_int_equal(after.rx_unmatched, before.rx_unmatched);
+	}
 }
 
 /* ---- Lengths ---- */
@@ -427,6 +471,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_short_packets_of_every_opcode),
+		cmocka_unit_test_setup_teardown(test_short_packets_over_ipv4, setup_ipv4,
+						qw_teardown),
 		T(test_requests_of_another_length_than_they_say),
 		T(test_a_key_of_no_bytes_reaches_none),
 		T(test_what_is_sent_after_a_refusal_is_the_same),

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "qp_world.h"
+#include "test_clock.h"
 
 #define VLAN \
 	7u /* of the addresses until a file is to be received: its frames have no tag, so none is for them */
@@ -72,6 +73,27 @@ frames_of(const char *path)
 		assert_int_not_equal(get16(frame + 12), TAGGED);
 	fclose(file);
 	return count;
+}
+
+/* A broadcast becomes the first frame of the requests. */
+static void
+put_broadcast_first(void)
+{
+	const uint32_t record[] = { 0, 0, 60, 60 };
+	uint8_t frame[60] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 9, 0x08, 0x06 };
+	FILE *file = fopen(requests, "r+");
+	static uint8_t all[1 << 20];
+	size_t bytes;
+
+	assert_non_null(file);
+	bytes = fread(all, 1, sizeof(all), file);
+	assert_in_range(bytes, 25, sizeof(all) - 1);
+	rewind(file);
+	assert_int_equal(fwrite(all, 24, 1, file), 1);
+	assert_int_equal(fwrite(record, sizeof(record), 1, file), 1);
+	assert_int_equal(fwrite(frame, sizeof(frame), 1, file), 1);
+	assert_int_equal(fwrite(all + 24, bytes - 24, 1, file), 1);
+	assert_int_equal(fclose(file), 0);
 }
 
 /* ---- A life of both devices ---- */
@@ -236,6 +258,33 @@ test_packets_wait_for_no_queue_pair(void **state)
 	qw_two_close(two);
 }
 
+/* For a while only: to a queue of Ethernet that may still come, where queue pairs receive already. */
+static void
+test_packets_wait_behind_a_frame_that_nobody_wants(void **state)
+{
+	const uint32_t packets = record(RNIC_QP_ST_UC, false);
+	struct qw_two *two;
+	struct dp *dp;
+
+	(void)state;
+	put_broadcast_first();
+	two = open_two(RNIC_QP_ST_UC, false, (struct qw_conf){ .rx_pcap = { NULL, requests } });
+	dp = &two->b.end->dp;
+	for (unsigned int i = 0; i < COUNT(lengths); i++)
+		qw_recv(&two->b, two->in + i * SLOT, SLOT);
+	qw_run(&two->qw);
+	test_clock_advance_us(2900000);
+	qw_run(&two->qw);
+	assert_int_equal(dp_stats(dp).rx_packets, 0);
+	test_clock_advance_us(200000);
+	qw_run(&two->qw);
+	assert_int_equal(dp_stats(dp).rx_packets, packets + 1);
+	assert_int_equal(dp_stats(dp).rx_unmatched, 1);
+	for (unsigned int i = 0; i < COUNT(lengths); i++)
+		check_received(two, i);
+	qw_two_close(two);
+}
+
 /* ---- What a path says is in each frame ---- */
 
 static const struct {
@@ -331,6 +380,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_connection_through_files),
 		cmocka_unit_test(test_an_unreliable_connection_through_files),
+		cmocka_unit_test(test_packets_wait_behind_a_frame_that_nobody_wants),
 		cmocka_unit_test(test_packets_wait_for_no_queue_pair),
 		cmocka_unit_test(test_frames_are_as_the_path_says),
 	};

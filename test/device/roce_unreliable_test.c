@@ -290,6 +290,23 @@ test_first_begins_anew(void **state)
 	check_lives(b);
 }
 
+/* A sender whose SEND failed in its middle goes on with WRITEs, which need no receive: others of the pool may. */
+static void
+test_an_unfinished_send_gives_its_receive_back(void **state)
+{
+	struct net *net = create(&(struct net_conf){ .seed = 3, .srq = { false, true } });
+	struct net_end *b = &net->ends[1];
+
+	(void)state;
+	give(b, UC(ROCE_SEND_FIRST), 0, MTU, 0);
+	assert_int_equal(b->recv_tail, 1);
+	give(b, UC(ROCE_WRITE_ONLY), 1, 8, 8);
+	assert_int_equal(b->counters.rx_write_requests, 1);
+	assert_int_equal(b->recv_tail, 0);
+	assert_int_equal(b->counters.out_of_sequence, 0);
+	net_destroy(net);
+}
+
 static void
 test_longer_than_its_receive(void **state)
 {
@@ -547,6 +564,7 @@ main(void)
 		T(test_a_repeated_message_is_another),
 		cmocka_unit_test(test_packets_that_do_not_fit),
 		T(test_first_begins_anew),
+		cmocka_unit_test(test_an_unfinished_send_gives_its_receive_back),
 		cmocka_unit_test(test_longer_than_its_receive),
 		cmocka_unit_test(test_a_shared_receive_is_not_kept),
 		T(test_without_a_receive),

@@ -253,7 +253,7 @@ roce_seen(struct softrnic *dev, const uint8_t *head)
 			       SOFTRNIC_ROCE_SEEN];
 }
 
-/* As any frame. One that is ours and good is kept, for those that follow. */
+/* As any frame. One that is ours and good is kept in `seen` (NULL: nowhere), for those that follow. */
 static __attribute__((noinline)) bool
 roce_receive_new(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
 		 struct softrnic_roce_seen *seen)
@@ -267,7 +267,7 @@ roce_receive_new(struct softrnic *dev, const struct softrnic_frame *frame, const
 		return false;
 	roce_count(dev, head, frame->length);
 	reason = rocev2_decode(head, frame->pieces, frame->length, &addresses, &pkt, payload);
-	if (reason == ROCEV2_GOOD) {
+	if (reason == ROCEV2_GOOD && seen != NULL) {
 		rocev2_model_make(&seen->model, head, frame->length, &addresses, &pkt);
 		seen->generation = dev->roce_generation;
 	}
@@ -279,15 +279,14 @@ bool
 softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *frame,
 			    const uint8_t *head)
 {
-	struct softrnic_roce_seen *seen;
+	struct softrnic_roce_seen *seen = NULL;
 	struct iovec payload[ROCE_PKT_PIECES];
 	enum rocev2_reason reason;
 
 	/* No packet is as short, but a frame may be. */
-	if (unlikely(frame->length <= SEEN_OPCODE))
-		return false;
-	seen = roce_seen(dev, head);
-	if (seen->generation != dev->roce_generation ||
+	if (likely(frame->length > SEEN_OPCODE))
+		seen = roce_seen(dev, head);
+	if (seen == NULL || seen->generation != dev->roce_generation ||
 	    !rocev2_model_fits(&seen->model, head, frame->length))
 		return roce_receive_new(dev, frame, head, seen);
 	roce_count(dev, head, frame->length);

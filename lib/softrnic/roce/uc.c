@@ -165,6 +165,9 @@ uc_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
 	}
 	resp->psn = roce_psn_add(pkt->psn, 1);
 	if ((operation & OP_START) != 0) {
+		/* A message that its sender did not finish gives its receive back: this one may need none. */
+		if (resp->message != ROCE_NO_MESSAGE)
+			uc_drop(qp);
 		resp->message = (operation & OP_SEND) != 0 ? ROCE_SEND_MESSAGE : ROCE_WRITE_MESSAGE;
 		resp->offset = 0;
 	}

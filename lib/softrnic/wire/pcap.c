@@ -315,7 +315,8 @@ capture_has_patience(struct softrnic *dev, struct capture *capture)
 {
 	if (capture->live)
 		return false;
-	if (dev->ready_rqs == 0) {
+	/* Nobody receives yet. */
+	if (dev->ready_rqs == 0 && dev->open_qps == 0) {
 		capture->patience_end = 0;
 		return true;
 	}
