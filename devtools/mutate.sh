@@ -43,7 +43,7 @@ defects()
 	cat <<'ROWS'
 an_append_is_answered|an append is not answered|e2e-rdmo-defects|peer.c|s/if (result->is_flushed || result->is_silent)/if (result->is_flushed || result->op_id == RDMO_OP_APPEND)/
 an_unknown_client_is_told|an unknown client has success|e2e-rdmo-defects|operate.c|s/return RDMO_STATUS_CLIENT;/return RDMO_STATUS_OK;/
-an_unknown_key_is_told_by_the_flush_too|a FLUSH behind an unknown key has success|e2e-rdmo-defects|round.c|s/^\t\trdmo_failure_note(result->flow, .*/\t\t;/
+an_unknown_key_is_told_by_the_flush_too|a FLUSH behind an unknown key has success|e2e-rdmo-defects|round.c|s/^\t\tresult_fail(round, result);/\t\t;/
 an_unknown_operation_is_told|an unknown operation has success|e2e-rdmo-defects|message.c|s/return RDMO_STATUS_OP;/return flush_check(request, own, 16);/
 flushes_go_on_behind_what_is_out_of_bounds|what is out of bounds is never done with|e2e-rdmo-defects|peer.c|s/if (result->is_flushed || result->is_silent)/if (result->is_flushed || result->is_silent || result->status == RDMO_STATUS_BOUNDS)/
 no_receive_is_lost_by_what_is_refused|a message that is refused keeps its receive|e2e-rdmo-defects|peer.c|/^rdmo_peer_received/,/^}/s/^\trdmo_lane_give_back(lane, receive);/\t;/
@@ -57,6 +57,7 @@ a_count_that_lies_is_refused|a count that is too small is believed|e2e-rdmo-defe
 pieces_are_checked_before_the_first_byte|pieces are not checked|e2e-rdmo-defects|operate.c|/^scatter/,/^}/s/if (!rdmo_region_has(region, piece.addr, piece.len))/if (false)/
 a_wrong_operation_is_refused_alone|sums wrap|unit-rdmo-message|message.c|s/return rte_le_to_cpu_64(addr) > UINT64_MAX - bytes;/return false;/
 a_flush_of_a_key_is_about_that_key|a FLUSH is about all keys|e2e-rdmo-defects|flow.c|s/if (key != 0 && failure->key != key)/if (false)/
+a_flush_tells_of_each_key_that_a_refused_operation_names|a failure is of one key alone|e2e-rdmo-defects|operate.c|s/^\t\tnames_add(round, request, result);/\t\t;/
 the_target_is_told|a reader that sleeps is not woken|e2e-rdmo-defects|peer.c|s/^\treaders_wake(round);/\t;/
 small_operations_share_a_message|operations go one by one|e2e-rdmo-defects|conn.c|s/ops + taken, n - taken);/ops + taken, 1);/;s/^\t\tif (taken == n)$/\t\tif (taken > 0)/
 taking_memory_back_drops_no_tail|a tail that is cached is dropped with the memory|e2e-rdmo-defects|round.c|/^rdmo_round_settle/,/^}/s/i < round->due; i++/i < round->due \&\& round->results[0].op_id == RDMO_OP_FLUSH; i++/

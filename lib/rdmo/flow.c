@@ -26,8 +26,15 @@ rdmo_failure_note(struct rdmo_flow *flow, uint64_t key, uint64_t seq, enum rdmo_
 			return;
 	if (flow->failure_count < RDMO_FAILURES)
 		flow->failures[flow->failure_count++] = failure;
-	else if (flow->others.seq == RDMO_NONE)
-		flow->others = failure;
+	else
+		rdmo_failure_note_any(flow, seq, status);
+}
+
+void
+rdmo_failure_note_any(struct rdmo_flow *flow, uint64_t seq, enum rdmo_status status)
+{
+	if (flow->others.seq == RDMO_NONE)
+		flow->others = (struct rdmo_failure){ .seq = seq, .status = status };
 }
 
 struct rdmo_failure

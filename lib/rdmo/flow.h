@@ -46,6 +46,9 @@ void rdmo_flow_begin(struct rdmo_flow *flow, uint64_t id, uint64_t client, uint6
 /* An operation has failed. In order of sequence numbers: what is there already is earlier. */
 void rdmo_failure_note(struct rdmo_flow *flow, uint64_t key, uint64_t seq, enum rdmo_status status);
 
+/* One of which not all keys are known: told with any. */
+void rdmo_failure_note_any(struct rdmo_flow *flow, uint64_t seq, enum rdmo_status status);
+
 /* The first failure by a key, or by any (0), which is told now. Those without room are told with any key. */
 struct rdmo_failure rdmo_failure_take(struct rdmo_flow *flow, uint64_t key);
 

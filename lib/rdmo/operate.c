@@ -599,9 +599,9 @@ flush_execute(const struct rdmo_map *regions, const struct rdmo_request *request
 	return RDMO_STATUS_OK;
 }
 
-enum rdmo_status
-rdmo_operate(struct rdmo_round *round, const struct rdmo_map *regions,
-	     const struct rdmo_request *request, struct rdmo_result *result)
+static enum rdmo_status
+operate(struct rdmo_round *round, const struct rdmo_map *regions,
+	const struct rdmo_request *request, struct rdmo_result *result)
 {
 	if (request->status != RDMO_STATUS_OK)
 		return request->status;
@@ -624,4 +624,66 @@ rdmo_operate(struct rdmo_round *round, const struct rdmo_map *regions,
 	case RDMO_OP_CMP_SWAP: return atomic_execute(round, regions, request, result);
 	default: return flush_execute(regions, request, result);
 	}
+}
+
+/* ---- What failed, by all of its keys ---- */
+
+static void
+name_add(struct rdmo_round *round, const struct rdmo_result *result, uint64_t key)
+{
+	if (key == result->key)
+		return;
+	for (uint32_t i = 0; i < round->name_count; i++)
+		if (round->names[i].result == result && round->names[i].key == key)
+			return;
+	if (round->name_count < RDMO_ROUND_NAMES)
+		round->names[round->name_count++] = (struct rdmo_round_name){ result, key };
+	else if (round->unnamed == NULL)
+		round->unnamed = result;
+}
+
+static void
+names_add(struct rdmo_round *round, const struct rdmo_request *request,
+	  const struct rdmo_result *result)
+{
+	struct rdmo_pieces pieces;
+	struct rdmo_piece piece;
+
+	switch (request->op_id) {
+	case RDMO_OP_APPEND:
+		name_add(round, result, rte_le_to_cpu_64(request->append->data_rkey));
+		name_add(round, result, rte_le_to_cpu_64(request->append->ptr_rkey));
+		break;
+	case RDMO_OP_SCATTER:
+		pieces = rdmo_pieces_of(request);
+		while (rdmo_pieces_next(&pieces, &piece))
+			name_add(round, result, piece.rkey);
+		break;
+	case RDMO_OP_GATHER:
+		for (uint64_t i = 0; i < request->count; i++)
+			name_add(round, result, rte_le_to_cpu_64(request->gather[i].rkey));
+		break;
+	case RDMO_OP_PUT_SIGNAL:
+		name_add(round, result, rte_le_to_cpu_64(request->put->rkey));
+		name_add(round, result, rte_le_to_cpu_64(request->put->signal_rkey));
+		break;
+	case RDMO_OP_FETCH_ADD:
+	case RDMO_OP_CMP_SWAP:
+		name_add(round, result, rte_le_to_cpu_64(request->atomic->rkey));
+		break;
+	default: break;
+	}
+}
+
+enum rdmo_status
+rdmo_operate(struct rdmo_round *round, const struct rdmo_map *regions,
+	     const struct rdmo_request *request, struct rdmo_result *result)
+{
+	const enum rdmo_status status = operate(round, regions, request, result);
+
+	/* What is not well formed has no keys that could be read. */
+	if (status != RDMO_STATUS_OK && request->status == RDMO_STATUS_OK &&
+	    round->elsewhere == RDMO_HERE)
+		names_add(round, request, result);
+	return status;
 }

@@ -145,6 +145,19 @@ result_notify(struct rdmo_round *round, const struct rdmo_result *result)
 	round->has_notified = true;
 }
 
+/* Whichever of its keys a FLUSH is about. */
+static void
+result_fail(struct rdmo_round *round, const struct rdmo_result *result)
+{
+	rdmo_failure_note(result->flow, result->key, result->seq, result->status);
+	for (uint32_t i = 0; i < round->name_count; i++)
+		if (round->names[i].result == result)
+			rdmo_failure_note(result->flow, round->names[i].key, result->seq,
+					  result->status);
+	if (round->unnamed == result)
+		rdmo_failure_note_any(result->flow, result->seq, result->status);
+}
+
 static void
 result_settle(struct rdmo_round *round, struct rdmo_result *result)
 {
@@ -153,7 +166,7 @@ result_settle(struct rdmo_round *round, struct rdmo_result *result)
 	if (result->queue != NULL && rdmo_region_tail(result->queue)->stopped)
 		result_undo(result);
 	if (result->status != RDMO_STATUS_OK && result->op_id != RDMO_OP_FLUSH) {
-		rdmo_failure_note(result->flow, result->key, result->seq, result->status);
+		result_fail(round, result);
 	} else if (result->is_flushed) {
 		failure = rdmo_failure_take(result->flow, result->key);
 		result->status = failure.status;

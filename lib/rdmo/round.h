@@ -126,6 +126,13 @@ struct rdmo_round_look {
 	uint32_t rkey;
 };
 
+/* A key that a failed operation names beside its result's: a FLUSH of that one tells of it, too. */
+#define RDMO_ROUND_NAMES 64
+struct rdmo_round_name {
+	const struct rdmo_result *result;
+	uint64_t key;
+};
+
 struct rdmo_round {
 	uint32_t lane; /* whose it is */
 	uint32_t
@@ -142,6 +149,10 @@ struct rdmo_round {
 	uint32_t bell_count;
 	bool has_notified; /* a region's count has grown: for the caller to tell */
 	struct rdmo_result results[RDMO_ROUND];
+	struct rdmo_round_name names[RDMO_ROUND_NAMES];
+	uint32_t name_count;
+	const struct rdmo_result
+		*unnamed; /* the first one of whose keys there was no room for some */
 	struct rdmo_region *queues[RDMO_ROUND];
 	int bells
 		[RDMO_ROUND]; /* eventfds of logs that have grown, whose readers sleep: for the caller to wake */
@@ -156,6 +167,8 @@ rdmo_round_begin(struct rdmo_round *round)
 	round->atomic.queue = NULL;
 	round->gather.result = NULL;
 	round->has_notified = false;
+	round->name_count = 0;
+	round->unnamed = NULL;
 	if (round->writes != NULL)
 		rdmo_writes_begin(round->writes);
 	if (round->fetches != NULL)

@@ -405,6 +405,46 @@ test_a_flush_of_a_key_is_about_that_key(void **state)
 	rdmo_expect(world.conn, &of_area, RDMO_STATUS_RIGHTS, 1);
 }
 
+/* An operation that was refused for one of its keys has written by none of them. */
+static void
+test_a_flush_tells_of_each_key_that_a_refused_operation_names(void **state)
+{
+	static const char *const data[] = { "first", "second" };
+	struct rdmo_mr_attr attr = { .addr = world.area,
+				     .length = 64,
+				     .rights = RDMO_RIGHT_ATOMIC | RDMO_RIGHT_WRITE };
+	struct rdmo_scatter_iov iovs[] = { rdmo_piece_of(world.area, world.area_key, 5),
+					   rdmo_piece_of(world.area + 64, 0, 6) };
+	struct rdmo_signal signal = { .addr = (uintptr_t)world.area, .kind = RDMO_SIGNAL_STORE };
+	struct rdmo_op put = {
+		.id = RDMO_ID,
+		.op_id = RDMO_OP_PUT_SIGNAL,
+		.length = 5,
+		.put = { .addr = (uintptr_t)world.area + 60,
+			 .payload = data[0],
+			 .signal = &signal },
+	};
+	const struct rdmo_op of_area = rdmo_flush_of(3, world.area_key);
+	struct rdmo_op of_other, scatter;
+	uint64_t other;
+
+	(void)state;
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &other), 0);
+	of_other = rdmo_flush_of(4, other);
+	iovs[1].rkey = rte_cpu_to_le_64(other);
+	scatter = rdmo_scatter_of(1, iovs, (const void *const *)data, 2);
+	rdmo_expect(world.conn, &scatter, RDMO_STATUS_BOUNDS, 0);
+	rdmo_expect(world.conn, &of_area, RDMO_STATUS_BOUNDS, 1);
+	rdmo_expect(world.conn, &of_other, RDMO_STATUS_BOUNDS, 1);
+	rdmo_expect(world.conn, &of_area, RDMO_STATUS_OK, RDMO_NONE);
+	put.put.key = other;
+	signal.key = world.area_key;
+	rdmo_expect(world.conn, &put, RDMO_STATUS_BOUNDS, 0);
+	rdmo_expect(world.conn, &of_area, RDMO_STATUS_BOUNDS, 5);
+	rdmo_expect(world.conn, &of_other, RDMO_STATUS_BOUNDS, 5);
+	assert_int_equal(rdmo_mr_dereg(world.target, other), 0);
+}
+
 /* ---- The target must spin; small operations go one by one; taking memory back drops its tail ---- */
 
 static void
@@ -591,6 +631,7 @@ main(int argc, char **argv)
 		TEST(test_pieces_are_checked_before_the_first_byte),
 		TEST(test_sums_do_not_wrap),
 		TEST(test_a_flush_of_a_key_is_about_that_key),
+		TEST(test_a_flush_tells_of_each_key_that_a_refused_operation_names),
 		TEST(test_the_target_is_told),
 		TEST(test_small_operations_share_a_message),
 		TEST(test_taking_memory_back_drops_no_tail),
