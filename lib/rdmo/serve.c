@@ -16,6 +16,10 @@
 /* Commands that one client has executed before others have their turn. */
 #define TURN 16
 
+/* Where no descriptor is left for a client: how long nobody looks for one, and how often that is said at most. */
+#define DEAF_MS 100
+#define TELL_MS 10000
+
 /* ---- A session's stream ---- */
 
 /* Send what is to be sent. False: it is not all sent, or the stream is broken, and `is_over`. */
@@ -88,15 +92,41 @@ session_add(struct rdmo_server *server, struct rdmo_session *session)
 		TAILQ_INSERT_TAIL(&server->house.sessions, session, next);
 }
 
+/* Those who wait stay in the kernel's queue, where they would wake the thread again and again. */
+static void
+server_turn_deaf(struct rdmo_server *server, int error)
+{
+	const uint64_t now = rdmo_now_ms();
+
+	server->deaf_until_ms = now + DEAF_MS;
+	if (now < server->told_ms + TELL_MS && server->told_ms != 0)
+		return;
+	server->told_ms = now;
+	RDMO_LOG(ERR,
+		 "%s: initiators and targets wait to be accepted: %s. Is the limit of descriptors "
+		 "(ulimit -n) below the number of connections?",
+		 server->address, strerror(error));
+}
+
+static bool
+is_deaf(const struct rdmo_server *server)
+{
+	return rdmo_now_ms() < server->deaf_until_ms;
+}
+
 static void
 accept_some(struct rdmo_server *server)
 {
 	int fd;
 
-	while (server->half_open < RDMO_HALF_OPEN) {
+	while (server->half_open < RDMO_HALF_OPEN && !is_deaf(server)) {
 		fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0 &&
+		    (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+			server_turn_deaf(server, errno);
 		if (fd < 0)
 			return;
+		rdmo_socket_watch_peer(fd);
 		session_add(server, rdmo_session_new(fd, false, rdmo_now_ms() + RDMO_HELLO_MS));
 		server->half_open++;
 	}
@@ -172,7 +202,9 @@ wait_for_some(struct rdmo_server *server, int wait_ms)
 	}
 	count = 0;
 	fds[count++] = (struct pollfd){ .fd = server->wake_fd, .events = POLLIN };
-	if (server->half_open < RDMO_HALF_OPEN)
+	if (is_deaf(server))
+		wait_ms = wait_ms < 0 || wait_ms > DEAF_MS ? DEAF_MS : wait_ms;
+	else if (server->half_open < RDMO_HALF_OPEN)
 		fds[count++] = (struct pollfd){ .fd = server->listen_fd, .events = POLLIN };
 	TAILQ_FOREACH(session, &server->house.sessions, next)
 		fds[count++] = (struct pollfd){

@@ -23,7 +23,9 @@ struct rdmo_server {
 	char address[RDMO_ADDRESS_BYTES];
 	int listen_fd, wake_fd;
 	uint32_t half_open;
-	bool has_more; /* a session has had its turn, and goes on at once */
+	uint64_t deaf_until_ms; /* by rdmo_now_ms(): no descriptor was left */
+	uint64_t told_ms;	/* when that was said; 0: never */
+	bool has_more;		/* a session has had its turn, and goes on at once */
 	atomic_bool is_stopped;
 	pthread_mutex_t lock;	       /* of arrivals */
 	struct rdmo_sessions arrivals; /* of this process */

@@ -232,7 +232,23 @@ connect_to(int fd, const struct address *address, uint64_t end_ms)
 	}
 	if (address->any.sa_family != AF_UNIX)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	rdmo_socket_watch_peer(fd);
 	return 0;
+}
+
+void
+rdmo_socket_watch_peer(int fd)
+{
+	const int yes = 1, seconds = 1, idle = RDMO_GONE_MS / 2000, tries = RDMO_GONE_MS / 2000;
+	const unsigned int gone_ms = RDMO_GONE_MS;
+
+	/* A local socket has none of them, and its end is always told. */
+	if (setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle)) != 0)
+		return;
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof(gone_ms));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
 }
 
 int

@@ -29,6 +29,13 @@ void rdmo_socket_forget(const char *bound);
 /* Connect. Returns a descriptor; -EINVAL no such address; -ETIMEDOUT; -errno. */
 int rdmo_socket_connect(const char *address, uint32_t timeout_ms);
 
+/*
+ * Of a connection over TCP: that its peer's machine has gone, which says nothing any more, is noticed within RDMO_GONE_MS. Both ends ask
+ * for it: neither may say anything for hours.
+ */
+#define RDMO_GONE_MS 10000
+void rdmo_socket_watch_peer(int fd);
+
 /* Send all of it, within that time. Returns 0; -ETIMEDOUT; -ECONNRESET; -errno. */
 int rdmo_socket_send(int fd, const void *bytes, uint32_t count, uint32_t timeout_ms);
 

@@ -13,6 +13,7 @@
 #include "rdmo.h"
 #include "record.h"
 #include "target.h"
+#include "telemetry.h"
 
 struct rdmo_log {
 	struct rdmo_target *target;
@@ -21,6 +22,7 @@ struct rdmo_log {
 	void *own; /* memory that was allocated here */
 	uint64_t key;
 	struct rdmo_log_view view;
+	struct rdmo_shown_log shown;
 	uint64_t next; /* to be read */
 	/* An eventfd: the worker, of this process, has appended something since the reader went to sleep. */
 	int fd;
@@ -120,6 +122,13 @@ rdmo_log_create(struct rdmo_target *target, const struct rdmo_log_attr *attr, st
 		log_free(made);
 		return rc;
 	}
+	made->shown = (struct rdmo_shown_log){
+		.log = made,
+		.query = rdmo_log_query,
+		.capacity = attr->capacity,
+		.producers = attr->producers,
+	};
+	rdmo_telemetry_add_log(&made->shown);
 	*log = made;
 	return 0;
 }
@@ -131,6 +140,7 @@ rdmo_log_destroy(struct rdmo_log *log)
 
 	if (log == NULL)
 		return;
+	rdmo_telemetry_remove_log(&log->shown);
 	rc = rdmo_mr_dereg(log->target, log->key);
 	if (rc == 0)
 		log_free(log);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <rte_version.h>
 
 #include "crew.h"
+#include "rdmo.h"
 #include "telemetry.h"
 
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
@@ -19,6 +21,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static TAILQ_HEAD(, rdmo_shown) all = TAILQ_HEAD_INITIALIZER(all);
+static TAILQ_HEAD(, rdmo_shown_log) logs = TAILQ_HEAD_INITIALIZER(logs);
 static bool is_registered;
 
 /* ---- Handlers: with the lock ---- */
@@ -153,15 +156,65 @@ rdmo_telemetry_connections(const char *cmd, const char *params, struct rte_tel_d
 	return shown_tell(params, connections_tell, data);
 }
 
+/* ---- Logs ---- */
+
+/* Named as initiators name them; a key of theirs is nobody's to read. */
+static void
+log_name(const struct rdmo_log_info *info, char *name, size_t room)
+{
+	snprintf(name, room, "0x%" PRIx64, info->addr);
+}
+
+static void
+log_tell(const struct rdmo_shown_log *shown, const struct rdmo_log_info *info,
+	 struct rte_tel_data *data)
+{
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_uint(data, "capacity", shown->capacity);
+	rte_tel_data_add_dict_uint(data, "producers", shown->producers);
+	rte_tel_data_add_dict_uint(data, "epoch", info->epoch);
+	rte_tel_data_add_dict_uint(data, "head", info->head);
+	rte_tel_data_add_dict_uint(data, "tail", info->tail);
+}
+
+int
+rdmo_telemetry_log(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	const bool all_of_them = params == NULL || params[0] == '\0';
+	const struct rdmo_shown_log *shown;
+	struct rdmo_log_info info;
+	char name[24];
+	int rc = all_of_them ? 0 : -ENOENT;
+
+	(void)cmd;
+	pthread_mutex_lock(&lock);
+	if (all_of_them)
+		rte_tel_data_start_array(data, RTE_TEL_STRING_VAL);
+	TAILQ_FOREACH(shown, &logs, next) {
+		if (shown->query(shown->log, &info) != 0)
+			continue;
+		log_name(&info, name, sizeof(name));
+		if (all_of_them) {
+			rte_tel_data_add_array_string(data, name);
+		} else if (strcmp(name, params) == 0) {
+			log_tell(shown, &info, data);
+			rc = 0;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
 /* ---- Who is shown ---- */
 
-void
-rdmo_telemetry_add(struct rdmo_shown *shown)
+/* Once, with the first worker or log. */
+static void
+commands_register(void)
 {
 	bool is_first;
 
 	pthread_mutex_lock(&lock);
-	TAILQ_INSERT_TAIL(&all, shown, next);
 	is_first = !is_registered;
 	is_registered = true;
 	pthread_mutex_unlock(&lock);
@@ -175,6 +228,19 @@ rdmo_telemetry_add(struct rdmo_shown *shown)
 		"/rdmo/connections", rdmo_telemetry_connections,
 		"The connections of a worker. Parameters: its address; without one, the "
 		"addresses of all");
+	rte_telemetry_register_cmd(
+		"/rdmo/log", rdmo_telemetry_log,
+		"How full a log of this process is. Parameters: its address; without one, the "
+		"addresses of all");
+}
+
+void
+rdmo_telemetry_add(struct rdmo_shown *shown)
+{
+	pthread_mutex_lock(&lock);
+	TAILQ_INSERT_TAIL(&all, shown, next);
+	pthread_mutex_unlock(&lock);
+	commands_register();
 }
 
 void
@@ -182,5 +248,22 @@ rdmo_telemetry_remove(struct rdmo_shown *shown)
 {
 	pthread_mutex_lock(&lock);
 	TAILQ_REMOVE(&all, shown, next);
+	pthread_mutex_unlock(&lock);
+}
+
+void
+rdmo_telemetry_add_log(struct rdmo_shown_log *shown)
+{
+	pthread_mutex_lock(&lock);
+	TAILQ_INSERT_TAIL(&logs, shown, next);
+	pthread_mutex_unlock(&lock);
+	commands_register();
+}
+
+void
+rdmo_telemetry_remove_log(struct rdmo_shown_log *shown)
+{
+	pthread_mutex_lock(&lock);
+	TAILQ_REMOVE(&logs, shown, next);
 	pthread_mutex_unlock(&lock);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What dpdk-telemetry is told of workers and connections. Its calls are the test's own, and write a line; the handlers are called as
+ * What dpdk-telemetry is told of workers, connections and logs. Its calls are the test's own, and write a line; the handlers are called as
  * its thread does.
  */
 
@@ -126,6 +126,13 @@ ask_connections(const char *params)
 	return rdmo_telemetry_connections("/rdmo/connections", params, NULL);
 }
 
+static int
+ask_log(const char *params)
+{
+	told[0] = '\0';
+	return rdmo_telemetry_log("/rdmo/log", params, NULL);
+}
+
 static void
 test_a_worker_is_shown_while_it_is_there(void **state)
 {
@@ -200,6 +207,49 @@ test_what_is_counted(void **state)
 	assert_string_equal(told, "");
 }
 
+static void
+test_a_log_is_shown_while_it_is_there(void **state)
+{
+	const struct rdmo_log_attr attr = { .capacity = 4096, .producers = 2 };
+	struct rdmo_connect_attr connect = {
+		.address = rdmo_worker_address(world.worker),
+		.secret = world.secret,
+		.timeout_ms = 60000,
+		.is_producer = true,
+	};
+	struct rdmo_op op = rdmo_append_of(1, "hello", 5);
+	char name[24], line[32];
+	struct rdmo_log_record record;
+	struct rdmo_log_info info;
+	struct rdmo_conn *conn;
+	struct rdmo_log *log;
+
+	(void)state;
+	assert_int_equal(ask_log(""), 0);
+	assert_string_equal(told, "");
+	assert_int_equal(rdmo_log_create(world.target, &attr, &log), 0);
+	assert_int_equal(rdmo_log_query(log, &info), 0);
+	snprintf(name, sizeof(name), "0x%lx", (unsigned long)info.addr);
+	snprintf(line, sizeof(line), "[%s]", name);
+	assert_int_equal(ask_log(NULL), 0);
+	assert_string_equal(told, line);
+	assert_int_equal(rdmo_connect(world.pd[1], &connect, &conn), 0);
+	op.append.ptr_addr = info.addr;
+	op.append.ptr_key = op.append.data_key = info.key;
+	for (unsigned int i = 0; i < 2; i++)
+		rdmo_expect(conn, &op, RDMO_STATUS_OK, 64 * i);
+	assert_int_equal(rdmo_log_read(log, &record, 1), 1);
+	assert_int_equal(rdmo_log_release(log, record.next), 0);
+	assert_int_equal(ask_log(name), 0);
+	assert_string_equal(told, "[capacity=4096][producers=2][epoch=1][head=64][tail=128]");
+	assert_int_equal(ask_log("0x1"), -ENOENT);
+	rdmo_disconnect(conn);
+	rdmo_log_destroy(log);
+	assert_int_equal(ask_log(name), -ENOENT);
+	assert_int_equal(ask_log(NULL), 0);
+	assert_string_equal(told, "");
+}
+
 int
 main(void)
 {
@@ -207,6 +257,8 @@ main(void)
 		cmocka_unit_test_teardown(test_a_worker_is_shown_while_it_is_there,
 					  rdmo_world_close),
 		cmocka_unit_test_setup_teardown(test_what_is_counted, far_open, rdmo_world_close),
+		cmocka_unit_test_setup_teardown(test_a_log_is_shown_while_it_is_there,
+						rdmo_world_open, rdmo_world_close),
 	};
 	int rc;
 

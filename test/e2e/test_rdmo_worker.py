@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rdmo-worker: its command line, its logs and tickets, initiators inside and of other processes, how it ends."""
 
+import contextlib
 import itertools
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import stat
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -137,6 +140,57 @@ def test_eals_options_stand_before_ours():
 def test_one_lcore_is_too_few(folder):
     code, out, err = run("--log", "a", "--tickets", folder, lcores=1)
     assert code == 2 and out == "" and "there is no lcore but the main one" in err, (out, err)
+
+
+# ---- The bootstrap ----
+
+def bootstrap_ticks(pid):
+    """Of CPU time of the thread that has it, 10 ms each."""
+    for task in os.scandir(f"/proc/{pid}/task"):
+        with open(os.path.join(task.path, "stat"), encoding="ascii") as about:
+            head, _, rest = about.read().rpartition(")")
+        if head.endswith("(rdmo"):
+            return sum(map(int, rest.split()[11:13]))
+    raise AssertionError("no such thread")
+
+
+def test_clients_wait_while_no_descriptor_is_left(folder):
+    with Worker(*LOCAL, "--log", "a", "--tickets", folder) as worker, contextlib.ExitStack() as stack:
+        pid = worker.process.pid
+        where = ("127.0.0.1", int(worker.addresses[0].rpartition(":")[2]))
+        few = max(map(int, os.listdir(f"/proc/{pid}/fd"))) + 9
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (few, few))
+        crowd = [stack.enter_context(socket.create_connection(where)) for _ in range(30)]
+        line = worker.process.stderr.readline()
+        while "wait to be accepted: Too many open files" not in line:
+            assert line, "it says nothing"
+            line = worker.process.stderr.readline()
+        before = bootstrap_ticks(pid)
+        time.sleep(1)
+        assert bootstrap_ticks(pid) - before < 30
+        for each in crowd:
+            each.close()
+        with socket.create_connection(where, timeout=PATIENCE) as late:
+            late.shutdown(socket.SHUT_WR)
+            assert late.recv(1) == b""
+        code, _, err = worker.end()
+        assert code == 0 and "wait to be accepted" not in err, err
+
+
+def test_a_machine_that_vanishes_is_noticed(folder):
+    """By the kernel, which asks a peer that says nothing: both ends of the stream want that."""
+    with Worker(*LOCAL, "--log", "a", "--tickets", folder, "--load", "net_rnic1", vdevs=PAIR) as worker:
+        port = ":%04X" % int(worker.addresses[0].rpartition(":")[2])
+
+        def asked():
+            with open("/proc/net/tcp", encoding="ascii") as table:
+                rows = [line.split() for line in table if port in line]
+            # Established, and what the kernel's timer of it is for.
+            return [row[5][:2] for row in rows if row[3] == "01"]
+
+        until(lambda: len(asked()) >= 2, "connection")
+        assert set(asked()) == {"02"}
+        assert worker.end()[0] == 0
 
 
 # ---- What is not there, or in use ----
