@@ -192,11 +192,26 @@ def shared_datagrams(requester, responder, family):
     send(link, 100, False)
 
 
+def join(link, gid):
+    """A work queue of Linux' lets the group's frames in, some time after the join: what is sent before is lost."""
+    link.responder.ask("join", gid=gid)
+    link.prepare()
+    link.responder.ask("receive", length=MTU)
+    for lost in range(100):
+        link.post("SEND", length=1, gid=gid, qpn=MULTICAST_QPN)
+        link.done(SENT)
+        if link.responder.ask("quiet", ms=1000) == "no":
+            break
+    # One that was late, after all, finds no receive.
+    if lost > 0:
+        link.responder.ask("quiet")
+
+
 def groups(requester, responder, family):
     """A message to a group that the responder is in; none once it has left."""
     link = Link(requester, responder, family, "ud")
     gid = gid_of(GROUPS[family])
-    responder.ask("join", gid=gid)
+    join(link, gid)
     for length in (1, MTU):
         seed, _ = link.prepare()
         responder.ask("receive", length=length)

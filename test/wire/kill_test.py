@@ -116,8 +116,13 @@ def test_whoever_dies_between_two_softrnicds():
                 elif question in asked:
                     daemon = near if question == "softrnicd?" else far
                     if cut:
+                        # Both clients have gone. Nothing of theirs is left where the wire is.
+                        for each in (near, far):
+                            each.stop()
+                            check_left_clean(each)
                         cable.lay()
-                        restart(near, far)
+                        near.start()
+                        far.start()
                         cut = False
                     # Dead only if the survivor has asked before.
                     elif asked[question] > 0:
