@@ -166,6 +166,34 @@ test_large_pieces_are_fetched(void **state)
 	assert_int_equal(world.area[8000], 0xa5);
 }
 
+/* Of no length are 16 bits kept, nor of a part that goes to another process's memory. */
+static void
+test_lengths_of_more_than_16_bits(void **state)
+{
+	const uint32_t length = 100001;
+	const struct rdmo_op append = large_of(1, 5, length), behind = large_of(2, 0, 3);
+	struct rdmo_mr_attr attr = { .addr = world.queue + (1u << 17),
+				     .length = 1u << 17,
+				     .rights = RDMO_RIGHT_WRITE };
+	const void *const data[] = { rdmo_own.bytes + 7 };
+	struct rdmo_scatter_iov iov = rdmo_piece_of(world.queue + (1u << 17) + 11, 0, length);
+	struct rdmo_op scatter;
+	uint64_t key;
+
+	(void)state;
+	rdmo_expect(world.conn, &append, RDMO_STATUS_OK, queue_at(0));
+	rdmo_expect(world.conn, &behind, RDMO_STATUS_OK, queue_at(length));
+	assert_memory_equal(world.queue, rdmo_own.bytes + 5, length);
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &key), 0);
+	iov.rkey = rte_cpu_to_le_64(key);
+	scatter = rdmo_owned(rdmo_scatter_of(3, &iov, data, 1));
+	rdmo_expect(world.conn, &scatter, RDMO_STATUS_OK, 0);
+	assert_memory_equal(world.queue + (1u << 17) + 11, rdmo_own.bytes + 7, length);
+	assert_int_equal(world.queue[(1u << 17) + 10], 0xa5);
+	assert_int_equal(world.queue[(1u << 17) + 11 + length], 0xa5);
+	assert_int_equal(rdmo_mr_dereg(world.target, key), 0);
+}
+
 /* ---- What is read ---- */
 
 static struct rdmo_gather_iov
@@ -529,6 +557,7 @@ main(int argc, char **argv)
 		TEST(test_appends_keep_their_order),
 		TEST(test_connections_take_turns),
 		TEST(test_silent_ones_are_told_of_by_a_flush),
+		TEST(test_lengths_of_more_than_16_bits),
 		TEST(test_large_pieces_are_fetched),
 		TEST(test_pieces_are_gathered),
 		TEST(test_a_gather_is_executed_in_its_turn),
