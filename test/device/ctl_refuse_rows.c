@@ -23,7 +23,7 @@
 	}
 /* A QP in another state than the one that the change begins in. */
 #define STATE(op, state) \
-	FROM(op, BAD_RES_STATE, RNIC_MODIFY_QP_IN_QPN, qps[RNIC_QP_STATE_##state], "in " #state)
+	FROM(op, BAD_QP_STATE, RNIC_MODIFY_QP_IN_QPN, qps[RNIC_QP_STATE_##state], "in " #state)
 #define OPTION(op, bits, what) R(op, BAD_PARAM, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, bits, what)
 #define BUSY(op, member)       FROM(op, RES_BUSY, RNIC_OBJECT_IN_NUMBER, member, "in use")
 #define CUT(op, bytes, what)                                                 \
@@ -419,7 +419,8 @@ const struct refusal refusals[] = {
 	  "no such counter"),
 	R(QUERY_FLOW_COUNTER, BAD_PARAM, RNIC_QUERY_FLOW_COUNTER_IN_NUM_OF_COUNTERS, 129,
 	  "too many"),
-	R(CREATE_UCTX, BAD_PARAM, RNIC_CREATE_UCTX_IN_CAP, 1, "rights that are not offered"),
+	R(CREATE_UCTX, BAD_PARAM, RNIC_CREATE_UCTX_IN_CAP, RNIC_UCTX_RIGHT_RAW_TX << 1,
+	  "rights that are not offered"),
 	R(CREATE_UCTX, BAD_RES, RNIC_CMD_IN_UID, 1, "by a user"),
 	NUMBER(DESTROY_UCTX),
 	BUSY(DESTROY_UCTX, uctx),

@@ -41,9 +41,11 @@ struct taken {
 struct change {
 	uint16_t opcode;
 	uint8_t from, to; /* enum roce_state */
+	uint8_t lacks;	  /* types that have no such change: 1 << each */
 	struct taken of[SOFTRNIC_QP_TYPES];
 };
 
+#define NO_REG_UMR (1u << SOFTRNIC_QP_REG_UMR)
 #define UC_RUNNING (RNIC_QP_OPT_RWE | RNIC_QP_OPT_PM_STATE)
 
 /* XRC's two ends change as RC's. */
@@ -56,6 +58,7 @@ static const struct change changes[] = {
 	{ RNIC_CMD_RST2INIT_QP,
 	  ROCE_RST,
 	  ROCE_INIT,
+	  0,
 	  { RELIABLE(OPT_ACCESS | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0),
 	    [SOFTRNIC_QP_UC] = { RNIC_QP_OPT_RWE | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0 },
 	    DATAGRAMS(RNIC_QP_OPT_Q_KEY | OPT_PLACE | RNIC_QP_OPT_COUNTER_SET_ID, 0),
@@ -63,6 +66,7 @@ static const struct change changes[] = {
 	{ RNIC_CMD_INIT2RTR_QP,
 	  ROCE_INIT,
 	  ROCE_RTR,
+	  0,
 	  { RELIABLE(TAKE_SIZES | TAKE_CONNECTION | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
 			     RNIC_QP_OPT_PRI_PORT | RNIC_QP_OPT_RRA_MAX | RNIC_QP_OPT_RNR_TIMEOUT,
 		     OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX),
@@ -74,34 +78,40 @@ static const struct change changes[] = {
 	{ RNIC_CMD_RTR2RTS_QP,
 	  ROCE_RTR,
 	  ROCE_RTS,
+	  0,
 	  { RELIABLE(TAKE_REQUESTS | OPT_RETRY, OPT_RUNNING),
 	    [SOFTRNIC_QP_UC] = { TAKE_REQUESTS, UC_RUNNING },
 	    DATAGRAMS(TAKE_REQUESTS, RNIC_QP_OPT_Q_KEY) } },
 	{ RNIC_CMD_RTS2RTS_QP,
 	  ROCE_RTS,
 	  ROCE_RTS,
+	  NO_REG_UMR,
 	  { RELIABLE(0, OPT_RUNNING | RNIC_QP_OPT_COUNTER_SET_ID),
 	    [SOFTRNIC_QP_UC] = { 0, UC_RUNNING | RNIC_QP_OPT_COUNTER_SET_ID },
 	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY | RNIC_QP_OPT_COUNTER_SET_ID) } },
 	{ RNIC_CMD_SQERR2RTS_QP,
 	  ROCE_SQER,
 	  ROCE_RTS,
+	  NO_REG_UMR,
 	  { [SOFTRNIC_QP_UC] = { 0, RNIC_QP_OPT_RWE }, DATAGRAMS(0, RNIC_QP_OPT_Q_KEY) } },
-	{ RNIC_CMD_RTS2SQD_QP, ROCE_RTS, ROCE_SQD, { { 0 } } },
+	{ RNIC_CMD_RTS2SQD_QP, ROCE_RTS, ROCE_SQD, 0, { { 0 } } },
 	{ RNIC_CMD_SQD_RTS_QP,
 	  ROCE_SQD,
 	  ROCE_RTS,
+	  NO_REG_UMR,
 	  { RELIABLE(0, OPT_RUNNING), [SOFTRNIC_QP_UC] = { 0, UC_RUNNING },
 	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY) } },
 	{ RNIC_CMD_INIT2INIT_QP,
 	  ROCE_INIT,
 	  ROCE_INIT,
+	  NO_REG_UMR,
 	  { RELIABLE(0, OPT_ACCESS | OPT_PLACE),
 	    [SOFTRNIC_QP_UC] = { 0, RNIC_QP_OPT_RWE | OPT_PLACE },
 	    DATAGRAMS(0, RNIC_QP_OPT_Q_KEY | OPT_PLACE) } },
 	{ RNIC_CMD_SQD2SQD_QP,
 	  ROCE_SQD,
 	  ROCE_SQD,
+	  NO_REG_UMR,
 	  { RELIABLE(0, OPT_RUNNING | OPT_PLACE | OPT_RETRY | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
 				RNIC_QP_OPT_RRA_MAX),
 	    [SOFTRNIC_QP_UC] = { 0, UC_RUNNING | OPT_PLACE | RNIC_QP_OPT_PRIMARY_ADDR_PATH },
@@ -392,8 +402,8 @@ SOFTRNIC_CMD(modify_qp)
 	if (qp == NULL)
 		return RNIC_STATUS_BAD_RES;
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 2;
-	if (qp->roce.state != change->from)
-		return RNIC_STATUS_BAD_RES_STATE;
+	if (qp->roce.state != change->from || (change->lacks & 1u << qp->type) != 0)
+		return RNIC_STATUS_BAD_QP_STATE;
 	return qp_modify(dev, cmd, qp, change);
 }
 

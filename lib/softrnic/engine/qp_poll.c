@@ -450,7 +450,7 @@ softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_state
 	enum roce_state from = qp->roce.state;
 
 	if (!roce_state_allowed(from, to))
-		return RNIC_STATUS_BAD_RES_STATE;
+		return RNIC_STATUS_BAD_QP_STATE;
 	/* To ERR it may complete a receive WQE, now. */
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
 	if (to == ROCE_RST)

@@ -15,7 +15,7 @@ int softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp);
 void softrnic_qp_close(struct softrnic *dev, struct softrnic_qp *qp);
 /*
  * Change the state; attr as in roce_qp_modify(). What must be flushed or drained is, by the polls that follow. To RST:
- * counters of the rings are 0 again. RNIC_STATUS_OK; BAD_RES_STATE: no such change; BAD_PARAM: a value.
+ * counters of the rings are 0 again. RNIC_STATUS_OK; BAD_QP_STATE: no such change; BAD_PARAM: a value.
  */
 int softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_state to,
 		       const struct roce_attr *attr);
