@@ -158,6 +158,7 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	G(LOG_MAX_UCTX, 0),
 	G(LOG_MAX_UMEM, 0),
 	G(UMEM_UID_0, 0),
+	G(UCTX_CAP, 0),
 	G(QKV, 1),
 	G(RELAXED_ORDERING_WRITE, 0),
 	G(RELAXED_ORDERING_READ, 0),
