@@ -58,17 +58,17 @@ def program(name):
     return os.path.join(BUILD, folder, name)
 
 
-def machine(daemon, programs=("dpdk-testpmd",), libraries=(), modules=(), iommu=48, **kwargs):
+def machine(sockets, programs=("dpdk-testpmd",), libraries=(), modules=(), iommu=48, cpus=2, **kwargs):
     """The programs by name or path; libraries and modules beside those that all need."""
-    return guest(devices=daemon.sockets, programs=list(map(program, programs)), libraries=[PLUGIN, LIBGCC, *libraries],
-                 modules=["vfio-pci", "vfio_iommu_type1", *modules], iommu=iommu, hugepages=200, memory=1024, cpus=2,
+    return guest(devices=sockets, programs=list(map(program, programs)), libraries=[PLUGIN, LIBGCC, *libraries],
+                 modules=["vfio-pci", "vfio_iommu_type1", *modules], iommu=iommu, hugepages=200, memory=1024, cpus=cpus,
                  **kwargs)
 
 
 def run(script, timeout, *options, **kwargs):
     """The console of a guest whose script has ended well."""
     with devices(*options) as daemon:
-        result = machine(daemon, **kwargs).run(COMMON + script, timeout)
+        result = machine(daemon.sockets, **kwargs).run(COMMON + script, timeout)
         daemon.stop()
     assert result.status == 0, result.console[-4000:]
     return result.console

@@ -37,8 +37,9 @@ TOOLS = ("/bin/ip", "/usr/bin/rdma")
 DRIVER = {"/etc/libibverbs.d/rxe.driver": b"driver rxe\n"}
 MODULES = ("crc32_generic", "rdma_rxe", "ib_uverbs")
 
-# Shell of a guest: $eth has its carrier, then its addresses.
-LINK_UP = f"""/bin/ip link set $eth up
+# Shell of a guest: $eth has its carrier, then its addresses. As long as its link-local address is tentative, Linux solicits no neighbour.
+LINK_UP = f"""echo 0 >/proc/sys/net/ipv6/conf/$eth/accept_dad
+/bin/ip link set $eth up
 for i in $(seq 600); do
 	[ "$(cat /sys/class/net/$eth/carrier)" != 1 ] || break
 	sleep 0.1

@@ -108,7 +108,7 @@ def check_answered(said):
 
 def test_each_of_two_drivers_has_its_function():
     with devices(*CABLE) as daemon:
-        one = machine(daemon, ["dpdk-testpmd", "/bin/ip"], modules=["mlx5_core"])
+        one = machine(daemon.sockets, ["dpdk-testpmd", "/bin/ip"], modules=["mlx5_core"])
         result = one.run(SCRIPT, 900)
         daemon.stop()
     console = result.console

@@ -137,7 +137,7 @@ def test_tcp_between_two_namespaces_through_vfio(mtu):
         settle(nets)
         daemon = stack.enter_context(devices(*(f"name={i},wire=port:net_af_packet{i}" for i in (0, 1)), eal=eal,
                                              within=nets.middle))
-        one = stack.enter_context(machine(daemon, libraries=[STDBUF]))
+        one = stack.enter_context(machine(daemon.sockets, libraries=[STDBUF]))
         one.start(f"buffer={buffer}\n{SCRIPT}")
         one.expect("ready", START)
         seen = [forwarded(nets, one, forwarding) for forwarding in tcp.FORWARDINGS]

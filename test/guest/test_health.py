@@ -34,7 +34,7 @@ cat /tmp/log
 
 def test_ours_notices_and_recovers():
     with devices(ILL) as daemon:
-        result = machine(daemon).run(COMMON + OURS, 300)
+        result = machine(daemon.sockets).run(COMMON + OURS, 300)
         daemon.stop()
     said = result.console
     assert result.status == 0 and said.count("its health counter stands still") == 1, said[-4000:]

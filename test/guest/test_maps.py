@@ -33,7 +33,7 @@ def reached(daemon):
 
 
 def test_the_table_is_as_written_by_hand():
-    with Softrnicd(("name=a,wire=loop",), log_level="debug") as daemon, machine(daemon) as one:
+    with Softrnicd(("name=a,wire=loop",), log_level="debug") as daemon, machine(daemon.sockets) as one:
         one.start(COMMON + SCRIPT)
         one.expect("bound", 100)
         assert not reached(daemon)
