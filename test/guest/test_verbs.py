@@ -13,6 +13,7 @@ import pytest
 from guest.linux import values
 from guest.machine import KERNELS_HERE, slot
 from guest.pingpongs import ARGUMENTS, check, run_pingpongs, script as pingpong
+from guest.test_network import FEATURES
 from guest.verbs import APART, GIDS, MACS, PAIR, TOGETHER, run_on, went_well
 
 FOREIGN = os.path.join(os.environ["RDMAPMD_SOURCE"], "doc", "design", "foreign_drivers.md")
@@ -33,6 +34,9 @@ for ib in $ib0 $ib1; do
 	until_there has_gid $ib fe80
 done
 rdma link | each link
+rdma dev | each dev
+rdma statistic show | each statistic
+ethtool -k $eth0 | sed 's/^[[:space:]]*//' | each feature
 ibv_devinfo -v | each devinfo
 for ib in $ib0 $ib1; do
 	gids $ib | each gid $ib
@@ -96,10 +100,19 @@ def devinfo(kernel, number, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("kernel", KERNELS_HERE)
 def test_the_device_comes_up_and_goes(kernel, kind):
-    result, said = run_on(kernel, UP, *(f"wire=pair:cable,id={kind},mac={mac}" for mac in MACS), verbs=["ibv_devinfo"])
+    result, said = run_on(kernel, UP, *(f"wire=pair:cable,id={kind},mac={mac}" for mac in MACS), verbs=["ibv_devinfo"],
+                          programs=["/usr/sbin/ethtool"])
     console = result.console
     went_well(result, said)
     assert values(console, "link") == [f"link mlx5_{n}/1 state ACTIVE physical_state LINK_UP netdev eth{n} " for n in (0, 1)]
+    assert [line.split()[1:4] for line in values(console, "dev")] == [[f"mlx5_{n}:", "node_type", "ca"] for n in (0, 1)]
+    # Nothing has gone wrong, and nobody has asked for anything.
+    for number, line in enumerate(values(console, "statistic")):
+        assert line.startswith(f"link mlx5_{number}/1 ")
+        counted = dict(zip(line.split()[2::2], line.split()[3::2]))
+        assert {"rx_write_requests", "out_of_sequence", "packet_seq_err", "resp_cqe_error"} <= set(counted), line
+        assert set(counted.values()) <= {"0", "10"}, line
+    assert {f"{feature}: on" for feature in FEATURES} <= set(values(console, "feature"))
     # An empty line behind each.
     assert values(console, "devinfo") == [*devinfo(kernel, 0, kind), "", *devinfo(kernel, 1, kind), ""]
     own = [f"{link_local(mac).exploded} RoCE v2" for mac in MACS]
