@@ -7,7 +7,7 @@ from guest.linux import values
 from guest.machine import KERNELS_HERE
 from guest.verbs import ADDRESSES, APART, PAIR, TOGETHER, run_on, went_well
 
-COUNT = 20
+COUNT = 100
 GROUP = "239.1.1.1"
 LEFT, RIGHT = ADDRESSES[4]
 
