@@ -379,7 +379,8 @@ test_failures_without_room_are_told(void **state)
 	round_add_flush(0, 0);
 	round_run();
 	rdmo_round_settle(&world.round);
-	round_expect(RDMO_FAILURES + 2, RDMO_STATUS_KEY, RDMO_FAILURES + 1);
+	/* One of the places is the tail's key's, which all of them name. */
+	round_expect(RDMO_FAILURES + 2, RDMO_STATUS_KEY, RDMO_FAILURES);
 	round_expect(RDMO_FAILURES + 3, RDMO_STATUS_OK, RDMO_NONE);
 	round_expect(RDMO_FAILURES + 4, RDMO_STATUS_KEY, 1);
 }
