@@ -25,6 +25,7 @@ ROWS = (
     ("ib_send_bw", "-s 1024 -n 50 --use-srq -q 2", 1024, 100),
     ("ib_send_bw", "-s 64 -n 50 -I 64", 64, 50),
     ("ib_send_bw", "-s 512 -n 50 -I 512", 512, 50),
+    ("ib_send_bw", "-s 912 -n 50 -I 912", 912, 50),
     ("ib_send_bw", "-a -n 5", ALL, 5),
     ("ib_send_bw", "-s 1024 -n 50 -R", 1024, 50),
     ("ib_send_bw", "-s 4096 -n 50 -m 256", 4096, 50),
@@ -39,14 +40,22 @@ ROWS = (
     ("ib_read_bw", "-s 65536 -n 50", 65536, 50),
     ("ib_read_bw", "-a -n 5", ALL, 5),
     ("ib_read_bw", "-s 4096 -n 50 -c XRC", 4096, 50),
+    ("ib_read_bw", "-s 4096 -n 50 -e", 4096, 50),
     ("ib_read_bw", "-s 4096 -n 50 -m 256", 4096, 50),
     ("ib_atomic_bw", "-n 50 -A FETCH_AND_ADD", 8, 50),
     ("ib_atomic_bw", "-n 50 -A CMP_AND_SWAP", 8, 50),
+    ("ib_atomic_bw", "-n 50 -c XRC", 8, 50),
     ("ib_send_lat", "-s 64 -n 50", 64, 50),
     ("ib_send_lat", "-s 64 -n 50 -c UD", 64, 50),
+    ("ib_send_lat", "-s 64 -n 50 -c UC", 64, 50),
+    ("ib_send_lat", "-s 64 -n 50 -c XRC", 64, 50),
     ("ib_write_lat", "-s 64 -n 50 -I 64", 64, 50),
+    ("ib_write_lat", "-s 64 -n 50 -c UC", 64, 50),
+    ("ib_write_lat", "-s 64 -n 50 -c XRC", 64, 50),
     ("ib_read_lat", "-s 64 -n 50", 64, 50),
+    ("ib_read_lat", "-s 64 -n 50 -c XRC", 64, 50),
     ("ib_atomic_lat", "-n 50", 8, 50),
+    ("ib_atomic_lat", "-n 50 -c XRC", 8, 50),
 )
 # Over interfaces whose MTU leaves room for the longest packets: one that fits is what both ends have by default then.
 JUMBO = (
@@ -68,7 +77,8 @@ until_there $peer grep -q ACTIVE /sys/class/infiniband/$ib1/ports/1/state
 # The server has nothing to measure.
 SILENT = ("ib_read_lat", "ib_atomic_lat")
 # Over IPv6, too: of each kind of address handle one.
-IPV6 = (("ib_send_bw", "-s 1024 -n 50"), ("ib_send_bw", "-s 1024 -n 50 -c UD"), ("ib_write_bw", "-s 65536 -n 50"))
+IPV6 = (("ib_send_bw", "-s 1024 -n 50"), ("ib_send_bw", "-s 1024 -n 50 -c UD"), ("ib_write_bw", "-s 65536 -n 50"),
+        ("ib_read_bw", "-s 65536 -n 50"), ("ib_atomic_bw", "-n 50 -A FETCH_AND_ADD"))
 # With -R, addresses are exchanged by librdmacm, which has no socket of TCP.
 BY_CM = """
 by_cm() { # or has ended already
