@@ -600,8 +600,8 @@ flush_execute(const struct rdmo_map *regions, const struct rdmo_request *request
 }
 
 static enum rdmo_status
-operate(struct rdmo_round *round, const struct rdmo_map *regions,
-	const struct rdmo_request *request, struct rdmo_result *result)
+request_execute(struct rdmo_round *round, const struct rdmo_map *regions,
+		const struct rdmo_request *request, struct rdmo_result *result)
 {
 	if (request->status != RDMO_STATUS_OK)
 		return request->status;
@@ -679,7 +679,7 @@ enum rdmo_status
 rdmo_operate(struct rdmo_round *round, const struct rdmo_map *regions,
 	     const struct rdmo_request *request, struct rdmo_result *result)
 {
-	const enum rdmo_status status = operate(round, regions, request, result);
+	const enum rdmo_status status = request_execute(round, regions, request, result);
 
 	/* What is not well formed has no keys that could be read. */
 	if (status != RDMO_STATUS_OK && request->status == RDMO_STATUS_OK &&

@@ -113,36 +113,6 @@ create_in(struct world *w, enum rnic_qp_state state)
 	return qpn;
 }
 
-/* One that registers memory goes up, and has nothing to be changed afterwards. */
-static void
-what_a_type_does_not_have_is_refused(void **state)
-{
-	static const struct {
-		enum rnic_qp_state in;
-		uint16_t opcode;
-	} rows[] = {
-		{ RNIC_QP_STATE_INIT, RNIC_CMD_INIT2INIT_QP },
-		{ RNIC_QP_STATE_RTS, RNIC_CMD_RTS2RTS_QP },
-		{ RNIC_QP_STATE_SQD, RNIC_CMD_SQD2SQD_QP },
-		{ RNIC_QP_STATE_SQD, RNIC_CMD_SQD_RTS_QP },
-	};
-	struct world *w = *state;
-
-	for (unsigned int i = 0; i < COUNT(rows); i++) {
-		struct rnic_qpc *qpc = rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP));
-		uint32_t qpn;
-
-		rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_REG_UMR);
-		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_ZERO_SIZE_RQ);
-		assert_int_equal(world_run(w, &qpn), RNIC_STATUS_OK);
-		world_qp_raise(w, qpn, RNIC_QP_STATE_RST, rows[i].in);
-		change(w, rows[i].opcode, qpn);
-		assert_int_equal(world_run(w, NULL), RNIC_STATUS_BAD_QP_STATE);
-		assert_int_equal(state_of(w, qpn), rows[i].in);
-		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
-	}
-}
-
 static void
 every_change_in_every_state(void **state)
 {
@@ -789,7 +759,6 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_a_type_does_not_have_is_refused),
 		TEST(every_change_in_every_state),
 		TEST(a_drained_queue_pair_tells),
 		TEST(what_create_says_is_what_query_tells),

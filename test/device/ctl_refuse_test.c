@@ -435,6 +435,35 @@ nothing_is_left_when_all_is_destroyed(void **state)
 	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 }
 
+/* A queue pair that registers memory goes up, and has nothing to be changed afterwards. */
+static void
+changes_that_a_type_does_not_have(void **state)
+{
+	static const struct {
+		enum rnic_qp_state in;
+		uint16_t opcode;
+	} rows[] = {
+		{ RNIC_QP_STATE_INIT, RNIC_CMD_INIT2INIT_QP },
+		{ RNIC_QP_STATE_RTS, RNIC_CMD_RTS2RTS_QP },
+		{ RNIC_QP_STATE_SQD, RNIC_CMD_SQD2SQD_QP },
+		{ RNIC_QP_STATE_SQD, RNIC_CMD_SQD_RTS_QP },
+	};
+	struct world *w = *state;
+
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rnic_qpc *qpc = rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP));
+		uint32_t qpn;
+
+		rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_REG_UMR);
+		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_ZERO_SIZE_RQ);
+		assert_int_equal(world_run(w, &qpn), RNIC_STATUS_OK);
+		world_qp_raise(w, qpn, RNIC_QP_STATE_RST, rows[i].in);
+		rnic_modify_qp_in_set(world_good(w, rows[i].opcode), RNIC_MODIFY_QP_IN_QPN, qpn);
+		assert_int_equal(world_run(w, NULL), RNIC_STATUS_BAD_QP_STATE);
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
+	}
+}
+
 #define READY(test) cmocka_unit_test_setup_teardown(test, world_setup, ctl_teardown)
 
 int
@@ -452,6 +481,7 @@ main(void)
 		cmocka_unit_test(every_opcode_with_the_shortest_output),
 		READY(unknown_opcodes),
 		cmocka_unit_test(the_switch_s_table_without_the_capability),
+		READY(changes_that_a_type_does_not_have),
 		READY(nothing_is_left_when_all_is_destroyed),
 	};
 
