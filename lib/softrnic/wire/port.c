@@ -405,13 +405,25 @@ port_look(struct port_wire *wire)
 	return rc;
 }
 
-/* With all that was done to it before the alarm was set. */
+static int
+port_alarm_set(struct port_wire *wire, uint64_t us, rte_eal_alarm_callback fn)
+{
+	int rc;
+
+	pthread_mutex_lock(&wire->alarming);
+	rc = rte_eal_alarm_set(us, fn, wire);
+	pthread_mutex_unlock(&wire->alarming);
+	return rc;
+}
+
+/* Behind all that was done, to it and to the alarm, by who has set that. */
 static struct port_wire *
 port_of_alarm(void *arg)
 {
 	struct port_wire *wire = arg;
 
-	(void)atomic_load_explicit(&wire->poller, memory_order_acquire);
+	pthread_mutex_lock(&wire->alarming);
+	pthread_mutex_unlock(&wire->alarming);
 	return wire;
 }
 
@@ -430,7 +442,7 @@ port_look_on(void *arg)
 	struct port_wire *wire = port_of_alarm(arg);
 
 	port_look(wire);
-	if (rte_eal_alarm_set(PORT_LOOK_US, port_look_on, wire) != 0)
+	if (port_alarm_set(wire, PORT_LOOK_US, port_look_on) != 0)
 		SOFTRNIC_LOG(ERR, wire->dev,
 			     "no alarm: the link of ethdev %s is no longer followed", wire->name);
 	atomic_fetch_add_explicit(&wire->looks, 1, memory_order_release);
@@ -449,7 +461,7 @@ port_new(uint16_t id, enum rte_eth_event_type type, void *arg, void *rc)
 	/* Pairs with port_find(): ethdev's own flags, by which that sees it, order nothing. */
 	atomic_fetch_add_explicit(&wire->news, 1, memory_order_release);
 	/* It can be used, and has its name, when this event is over; the next look is due soon anyhow. */
-	(void)rte_eal_alarm_set(1, port_look_once, wire);
+	(void)port_alarm_set(wire, 1, port_look_once);
 	return 0;
 }
 
@@ -516,7 +528,7 @@ port_listen(struct port_wire *wire)
 	for (i = 0; i < RTE_DIM(port_events) && rc == 0; i++)
 		rc = rte_eth_dev_callback_register(RTE_ETH_ALL, port_events[i].type,
 						   port_events[i].fn, wire);
-	return rc != 0 ? rc : rte_eal_alarm_set(PORT_LOOK_US, port_look_on, wire);
+	return rc != 0 ? rc : port_alarm_set(wire, PORT_LOOK_US, port_look_on);
 }
 
 /* ---- The wire ---- */
@@ -536,6 +548,7 @@ port_release(struct softrnic *dev)
 		port_stop(wire, id, stage == PORT_REMOVED);
 	port_pool_put(wire, wire->pool);
 	pthread_mutex_destroy(&wire->looking);
+	pthread_mutex_destroy(&wire->alarming);
 	free(wire);
 	dev->wire_data = NULL;
 }
@@ -575,6 +588,7 @@ port_prepare(struct softrnic *dev, const char *arg)
 	atomic_init(&wire->looks, 0);
 	atomic_init(&wire->news, 0);
 	pthread_mutex_init(&wire->looking, NULL);
+	pthread_mutex_init(&wire->alarming, NULL);
 	atomic_init(&wire->looker, 0);
 	wire->idle = true;
 	dev->wire_data = wire;
