@@ -22,8 +22,12 @@ rdmo_failure_note(struct rdmo_flow *flow, uint64_t key, uint64_t seq, enum rdmo_
 	const struct rdmo_failure failure = { .key = key, .seq = seq, .status = status };
 
 	for (uint32_t i = 0; i < flow->failure_count; i++)
-		if (flow->failures[i].key == failure.key)
+		if (flow->failures[i].key == failure.key) {
+			/* A FLUSH of all keys has still to tell of this one. */
+			if (flow->failures[i].is_told)
+				rdmo_failure_note_any(flow, seq, status);
 			return;
+		}
 	if (flow->failure_count < RDMO_FAILURES)
 		flow->failures[flow->failure_count++] = failure;
 	else
@@ -48,10 +52,12 @@ rdmo_failure_take(struct rdmo_flow *flow, uint64_t key)
 
 		if (key != 0 && failure->key != key)
 			flow->failures[kept++] = *failure;
-		else if (failure->seq < first.seq)
+		else if (failure->seq < first.seq && (key != 0 || !failure->is_told))
 			first = *failure;
 	}
 	flow->failure_count = kept;
+	for (uint32_t i = 0; i < kept; i++)
+		flow->failures[i].is_told |= flow->failures[i].seq == first.seq;
 	flow->others = no_failure;
 	return first;
 }

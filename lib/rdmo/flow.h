@@ -22,6 +22,7 @@ struct rdmo_failure {
 	uint64_t key; /* 0: none is known, or there were too many */
 	uint64_t seq; /* RDMO_NONE: there was no failure */
 	enum rdmo_status status;
+	bool is_told; /* by a FLUSH of another key that the operation names */
 };
 
 /* The operations of one connection. */

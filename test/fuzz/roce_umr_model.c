@@ -151,7 +151,7 @@ pages_of(const struct umr_key *key)
 					  (key->start >> key->log_page_size) + 1;
 }
 
-/* The range and the list go together. */
+/* The range and the list go together; of memory that is pinned a user changes neither, nor rights. */
 static bool
 is_whole(const struct umr_key *key, const struct umr_key *next, uint64_t mask, uint32_t octwords,
 	 bool kernel)
@@ -161,7 +161,7 @@ is_whole(const struct umr_key *key, const struct umr_key *next, uint64_t mask, u
 	if (key->mode == RNIC_MKEY_KLM)
 		return true;
 	if (!kernel)
-		return octwords == 0 && (mask & 0x41) == 0 && (!key->free || next->free);
+		return octwords == 0 && (mask & 0x3e0041) == 0 && (!key->free || next->free);
 	return next->log_page_size >= 12 && (next->free || pages_of(next) <= next->count);
 }
 
