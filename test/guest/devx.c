@@ -11,9 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <infiniband/mlx5dv.h>
-#include <infiniband/verbs.h>
-
+#include "devx.h"
 #include "driver/cq.h"
 #include "driver/flow.h"
 #include "driver/mkey.h"
@@ -25,35 +23,14 @@
 #include "driver/tir.h"
 #include "driver/tis.h"
 #include "driver/umem.h"
-#include "prm/wqe.h"
 
-#define PAGE	 4096u
-#define BYTES	 (64u * PAGE)
-#define OBJECTS	 64
-#define LOG_SIZE 4
-#define ENTRIES	 (1u << LOG_SIZE)
-#define WAIT_S	 20
-#define PSN	 0x123456u
-#define REFUSED	 0x1000 /* by Linux or by libmlx5, with an errno and no status of the device's */
+#define WAIT_S 20
+#define PSN    0x123456u
 
 /* ---- The door ---- */
 
-struct user {
-	struct drv drv; /* first */
-	struct ibv_context *context;
-	struct mlx5dv_devx_umem *umem;
-	struct mlx5dv_devx_uar *uar;
-	uint8_t *memory; /* the umem's */
-	uint32_t used;	 /* of it */
-	uint32_t eqn, pd, td, key;
-	struct object {
-		uint16_t destroys; /* with which command it goes */
-		uint32_t number;
-		struct mlx5dv_devx_obj *of;
-	} objects[OBJECTS];
-};
-
-static void __attribute__((format(printf, 2, 3))) must(bool good, const char *format, ...)
+void
+must(bool good, const char *format, ...)
 {
 	va_list arguments;
 
@@ -67,43 +44,63 @@ static void __attribute__((format(printf, 2, 3))) must(bool good, const char *fo
 		exit(1);
 }
 
-static struct object *
+struct object *
 object_find(struct user *user, uint16_t destroys, uint32_t number)
 {
 	for (unsigned int i = 0; i < OBJECTS; i++)
 		if (user->objects[i].of != NULL && user->objects[i].destroys == destroys &&
-		    user->objects[i].number == number)
+		    number - user->objects[i].number < user->objects[i].count)
 			return &user->objects[i];
 	return NULL;
 }
 
-/* Which command destroys what this one is about, by the order that the manual has them in; 0: none does. */
-static uint16_t
-destroys(uint16_t opcode)
-{
-	static const struct {
-		uint16_t first, last, destroys;
-	} ranges[] = {
-		{ RNIC_CMD_CREATE_MKEY, RNIC_CMD_DESTROY_MKEY, RNIC_CMD_DESTROY_MKEY },
-		{ RNIC_CMD_CREATE_CQ, RNIC_CMD_MODIFY_CQ, RNIC_CMD_DESTROY_CQ },
-		{ RNIC_CMD_CREATE_QP, RNIC_CMD_SQD2SQD_QP, RNIC_CMD_DESTROY_QP },
-		{ RNIC_CMD_ALLOC_PD, RNIC_CMD_DEALLOC_PD, RNIC_CMD_DEALLOC_PD },
-		{ RNIC_CMD_ALLOC_TRANSPORT_DOMAIN, RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN,
-		  RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN },
-		{ RNIC_CMD_CREATE_TIR, RNIC_CMD_QUERY_TIR, RNIC_CMD_DESTROY_TIR },
-		{ RNIC_CMD_CREATE_SQ, RNIC_CMD_QUERY_SQ, RNIC_CMD_DESTROY_SQ },
-		{ RNIC_CMD_CREATE_RQ, RNIC_CMD_QUERY_RQ, RNIC_CMD_DESTROY_RQ },
-		{ RNIC_CMD_CREATE_RMP, RNIC_CMD_QUERY_RMP, RNIC_CMD_DESTROY_RMP },
-		{ RNIC_CMD_CREATE_TIS, RNIC_CMD_QUERY_TIS, RNIC_CMD_DESTROY_TIS },
-		{ RNIC_CMD_CREATE_RQT, RNIC_CMD_QUERY_RQT, RNIC_CMD_DESTROY_RQT },
-		{ RNIC_CMD_ALLOC_FLOW_COUNTER, RNIC_CMD_QUERY_FLOW_COUNTER,
-		  RNIC_CMD_DEALLOC_FLOW_COUNTER },
-	};
+/* Commands about one kind of object, by the order that the manual has them in: the first one makes it. */
+static const struct family {
+	uint16_t creates, last, destroys;
+} families[] = {
+	{ RNIC_CMD_CREATE_MKEY, RNIC_CMD_DESTROY_MKEY, RNIC_CMD_DESTROY_MKEY },
+	{ RNIC_CMD_CREATE_CQ, RNIC_CMD_MODIFY_CQ, RNIC_CMD_DESTROY_CQ },
+	{ RNIC_CMD_CREATE_QP, RNIC_CMD_SQD2SQD_QP, RNIC_CMD_DESTROY_QP },
+	{ RNIC_CMD_ALLOC_PD, RNIC_CMD_DEALLOC_PD, RNIC_CMD_DEALLOC_PD },
+	{ RNIC_CMD_ALLOC_XRCD, RNIC_CMD_DEALLOC_XRCD, RNIC_CMD_DEALLOC_XRCD },
+	{ RNIC_CMD_ALLOC_TRANSPORT_DOMAIN, RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN,
+	  RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN },
+	{ RNIC_CMD_CREATE_TIR, RNIC_CMD_QUERY_TIR, RNIC_CMD_DESTROY_TIR },
+	{ RNIC_CMD_CREATE_SQ, RNIC_CMD_QUERY_SQ, RNIC_CMD_DESTROY_SQ },
+	{ RNIC_CMD_CREATE_RQ, RNIC_CMD_QUERY_RQ, RNIC_CMD_DESTROY_RQ },
+	{ RNIC_CMD_CREATE_RMP, RNIC_CMD_QUERY_RMP, RNIC_CMD_DESTROY_RMP },
+	{ RNIC_CMD_CREATE_TIS, RNIC_CMD_QUERY_TIS, RNIC_CMD_DESTROY_TIS },
+	{ RNIC_CMD_CREATE_RQT, RNIC_CMD_QUERY_RQT, RNIC_CMD_DESTROY_RQT },
+	{ RNIC_CMD_CREATE_FLOW_TABLE, RNIC_CMD_QUERY_FLOW_TABLE, RNIC_CMD_DESTROY_FLOW_TABLE },
+	{ RNIC_CMD_CREATE_FLOW_GROUP, RNIC_CMD_QUERY_FLOW_GROUP, RNIC_CMD_DESTROY_FLOW_GROUP },
+	{ RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY,
+	  RNIC_CMD_DELETE_FLOW_TABLE_ENTRY },
+	{ RNIC_CMD_ALLOC_FLOW_COUNTER, RNIC_CMD_QUERY_FLOW_COUNTER, RNIC_CMD_DEALLOC_FLOW_COUNTER },
+};
 
-	for (unsigned int i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		if (opcode >= ranges[i].first && opcode <= ranges[i].last)
-			return ranges[i].destroys;
-	return 0;
+/* Of no kind that is known here: zeros. */
+static struct family
+family_of(uint16_t opcode)
+{
+	for (unsigned int i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (opcode >= families[i].creates && opcode <= families[i].last)
+			return families[i];
+	return (struct family){ 0 };
+}
+
+/* What a command has made; an entry of a flow table has the number that it was told. */
+static void
+object_name(struct object *object, uint16_t opcode, const void *in, const void *out)
+{
+	object->destroys = family_of(opcode).destroys;
+	object->number = (uint32_t)(opcode == RNIC_CMD_SET_FLOW_TABLE_ENTRY
+					    ? rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_FLOW_INDEX)
+					    : rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
+	object->count = opcode == RNIC_CMD_ALLOC_FLOW_COUNTER &&
+					rnic_alloc_flow_counter_in_get(
+						in, RNIC_ALLOC_FLOW_COUNTER_IN_FLOW_COUNTER_BULK)
+				? RNIC_FLOW_COUNTER_BULK
+				: 1;
 }
 
 /* A number, or what Linux says in its place. */
@@ -113,26 +110,31 @@ create(struct user *user, uint16_t opcode, void *in, uint32_t in_bytes, void *ou
 {
 	struct object *object = user->objects;
 
-	while (object->of != NULL)
+	while (object < user->objects + OBJECTS && object->of != NULL)
 		object++;
-	if (object == user->objects + OBJECTS)
-		return REFUSED | ENOSPC;
+	if (object == user->objects + OBJECTS) {
+		errno = ENOSPC;
+		return errno;
+	}
 	object->of = mlx5dv_devx_obj_create(user->context, in, in_bytes, out, out_bytes);
 	if (object->of == NULL)
 		return errno;
-	object->destroys = destroys(opcode);
-	object->number = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	object_name(object, opcode, in, out);
 	return 0;
 }
 
 static bool
 is_query(uint16_t opcode)
 {
-	static const uint16_t queries[] = { RNIC_CMD_QUERY_MKEY, RNIC_CMD_QUERY_CQ,
-					    RNIC_CMD_QUERY_QP,	 RNIC_CMD_QUERY_TIR,
-					    RNIC_CMD_QUERY_SQ,	 RNIC_CMD_QUERY_RQ,
-					    RNIC_CMD_QUERY_RMP,	 RNIC_CMD_QUERY_TIS,
-					    RNIC_CMD_QUERY_RQT,	 RNIC_CMD_QUERY_FLOW_COUNTER };
+	static const uint16_t queries[] = {
+		RNIC_CMD_QUERY_MKEY,	    RNIC_CMD_QUERY_CQ,
+		RNIC_CMD_QUERY_QP,	    RNIC_CMD_QUERY_TIR,
+		RNIC_CMD_QUERY_SQ,	    RNIC_CMD_QUERY_RQ,
+		RNIC_CMD_QUERY_RMP,	    RNIC_CMD_QUERY_TIS,
+		RNIC_CMD_QUERY_RQT,	    RNIC_CMD_QUERY_FLOW_TABLE,
+		RNIC_CMD_QUERY_FLOW_GROUP,  RNIC_CMD_QUERY_FLOW_TABLE_ENTRY,
+		RNIC_CMD_QUERY_FLOW_COUNTER
+	};
 
 	for (unsigned int i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
 		if (queries[i] == opcode)
@@ -140,36 +142,36 @@ is_query(uint16_t opcode)
 	return false;
 }
 
+/* An entry of a flow table is changed by the command that makes it. */
 static bool
-is_create(uint16_t opcode)
+is_create(const void *in, uint16_t opcode)
 {
-	static const uint16_t creates[] = { RNIC_CMD_CREATE_MKEY,
-					    RNIC_CMD_CREATE_CQ,
-					    RNIC_CMD_CREATE_QP,
-					    RNIC_CMD_ALLOC_PD,
-					    RNIC_CMD_ALLOC_TRANSPORT_DOMAIN,
-					    RNIC_CMD_CREATE_TIR,
-					    RNIC_CMD_CREATE_SQ,
-					    RNIC_CMD_CREATE_RQ,
-					    RNIC_CMD_CREATE_RMP,
-					    RNIC_CMD_CREATE_TIS,
-					    RNIC_CMD_CREATE_RQT,
-					    RNIC_CMD_ALLOC_FLOW_COUNTER };
-
-	for (unsigned int i = 0; i < sizeof(creates) / sizeof(creates[0]); i++)
-		if (creates[i] == opcode)
-			return true;
-	return false;
+	return opcode == family_of(opcode).creates &&
+	       (opcode != RNIC_CMD_SET_FLOW_TABLE_ENTRY ||
+		rnic_cmd_in_get(in, RNIC_CMD_IN_OP_MOD) == RNIC_SET_FTE_NEW);
 }
 
 /* What it is about: mostly at the same place. */
 static uint32_t
 number_in(const void *in, uint16_t opcode)
 {
-	return (uint32_t)(opcode == RNIC_CMD_QUERY_FLOW_COUNTER
-				  ? rnic_query_flow_counter_in_get(
-					    in, RNIC_QUERY_FLOW_COUNTER_IN_FLOW_COUNTER_ID)
-				  : rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
+	switch (opcode) {
+	case RNIC_CMD_QUERY_FLOW_COUNTER:
+		return (uint32_t)rnic_query_flow_counter_in_get(
+			in, RNIC_QUERY_FLOW_COUNTER_IN_FLOW_COUNTER_ID);
+	case RNIC_CMD_DESTROY_FLOW_TABLE:
+	case RNIC_CMD_QUERY_FLOW_TABLE:
+		return (uint32_t)rnic_flow_table_in_get(in, RNIC_FLOW_TABLE_IN_TABLE_ID);
+	case RNIC_CMD_DESTROY_FLOW_GROUP:
+	case RNIC_CMD_QUERY_FLOW_GROUP:
+		return (uint32_t)rnic_flow_group_in_get(in, RNIC_FLOW_GROUP_IN_GROUP_ID);
+	case RNIC_CMD_SET_FLOW_TABLE_ENTRY:
+		return (uint32_t)rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_FLOW_INDEX);
+	case RNIC_CMD_DELETE_FLOW_TABLE_ENTRY:
+	case RNIC_CMD_QUERY_FLOW_TABLE_ENTRY:
+		return (uint32_t)rnic_fte_in_get(in, RNIC_FTE_IN_FLOW_INDEX);
+	default: return (uint32_t)rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER);
+	}
 }
 
 /* Of a command that the device has refused, Linux hands its answer on. */
@@ -182,11 +184,11 @@ execute(struct drv *drv, void *in, uint32_t in_bytes, void *out, uint32_t out_by
 	int rc;
 
 	memset(out, 0, out_bytes);
-	if (is_create(opcode)) {
+	if (is_create(in, opcode)) {
 		in_bytes = drv_umem_move(in, in_bytes, user->umem->umem_id, 0);
 		rc = create(user, opcode, in, in_bytes, out, out_bytes);
 	} else {
-		object = object_find(user, destroys(opcode), number_in(in, opcode));
+		object = object_find(user, family_of(opcode).destroys, number_in(in, opcode));
 		if (object == NULL)
 			rc = mlx5dv_devx_general_cmd(user->context, in, in_bytes, out, out_bytes);
 		else if (opcode == object->destroys)
@@ -204,8 +206,7 @@ execute(struct drv *drv, void *in, uint32_t in_bytes, void *out, uint32_t out_by
 	return rc != 0 ? rc : REFUSED | errno;
 }
 
-/* Memory of the umem: where it is there. */
-static uint32_t
+uint32_t
 take(struct user *user, uint32_t bytes)
 {
 	const uint32_t at = user->used;
@@ -247,25 +248,13 @@ user_open(struct user *user, struct ibv_device *device)
 
 /* ---- Queues ---- */
 
-struct cq {
-	struct user *user;
-	uint32_t cqn, at, consumer;
-	struct rnic_cq_dbrec *dbrec;
-};
-
-struct qp {
-	struct user *user;
-	uint32_t qpn, ring, rmp_ring;
-	uint16_t sent, received;
-	struct rnic_wq_dbrec *dbrec, *rmp_dbrec;
-};
-
-static int
+int
 cq_create(struct user *user, struct cq *cq)
 {
 	struct drv_cq conf = { .log_size = LOG_SIZE, .uar = user->uar->page_id, .eqn = user->eqn };
 
 	cq->user = user;
+	cq->log_size = LOG_SIZE;
 	cq->consumer = 0;
 	cq->at = take(user, ENTRIES * 64);
 	for (unsigned int i = 0; i < ENTRIES; i++)
@@ -276,8 +265,7 @@ cq_create(struct user *user, struct cq *cq)
 	return drv_cq_create(&user->drv, &conf, &cq->cqn);
 }
 
-/* The next completion: its opcode; -1: none comes. */
-static int
+int
 cq_next(struct cq *cq)
 {
 	const struct rnic_cqe *cqe;
@@ -286,21 +274,94 @@ cq_next(struct cq *cq)
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	end.tv_sec += WAIT_S;
 	do {
-		cqe = drv_cqe_next(cq->user->memory + cq->at, LOG_SIZE, 64, cq->consumer);
+		cqe = drv_cqe_next(cq->user->memory + cq->at, cq->log_size, 64, cq->consumer);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while (cqe == NULL && now.tv_sec < end.tv_sec);
 	if (cqe == NULL)
 		return -1;
+	cq->user_index = rnic_be32_to_cpu(cqe->srqn_user_index);
 	cq->consumer++;
 	cq->dbrec->consumer_index = rnic_cpu_to_be32(cq->consumer & 0xffffff);
 	return RNIC_CQE_OPCODE(cqe->op_own);
 }
 
-/* Receive WQEs of 64 bytes, then as many send WQEBBs. */
-static int
-qp_create(struct user *user, struct qp *qp, const struct cq *send, const struct cq *receive,
-	  uint32_t pd, uint32_t rmpn)
+/* Memory for a ring, whose entries have 64 bytes, and for a record: where that is. */
+static uint32_t
+wq_take(struct user *user, struct wq *wq, struct drv_pages *ring)
 {
+	const uint32_t dbrec = take(user, 8);
+
+	*wq = (struct wq){ .user = user, .ring = take(user, ENTRIES * 64) };
+	wq->dbrec = (void *)(user->memory + dbrec);
+	*ring = drv_pages_of(wq->ring, ENTRIES * 64);
+	return dbrec;
+}
+
+int
+sq_create(struct user *user, struct wq *sq, const struct cq *cq, uint32_t tisn)
+{
+	struct drv_sq conf = { .log_size = LOG_SIZE,
+			       .pd = user->pd,
+			       .uar = user->uar->page_id,
+			       .cqn = cq->cqn,
+			       .tisn = tisn };
+
+	conf.dbrec = wq_take(user, sq, &conf.ring);
+	return drv_sq_create(&user->drv, &conf, &sq->number);
+}
+
+int
+rq_create(struct user *user, struct wq *rq, const struct cq *cq, const struct wq *of,
+	  uint32_t user_index)
+{
+	struct drv_rq conf = { .log_size = LOG_SIZE,
+			       .log_stride = 6,
+			       .pd = user->pd,
+			       .cqn = cq->cqn,
+			       .rmpn = of != NULL ? of->number : 0,
+			       .user_index = user_index };
+
+	conf.dbrec = wq_take(user, rq, &conf.ring);
+	return drv_rq_create(&user->drv, &conf, &rq->number);
+}
+
+int
+pool_create(struct user *user, struct wq *rmp)
+{
+	struct drv_rmp conf = { .log_size = LOG_SIZE, .log_stride = 6, .pd = user->pd };
+
+	conf.dbrec = wq_take(user, rmp, &conf.ring);
+	rmp->linked = true;
+	return drv_rmp_create(&user->drv, &conf, &rmp->number);
+}
+
+/* In a list, each names the next one first. */
+static void
+wq_receive(struct wq *wq, uint32_t at, uint32_t bytes)
+{
+	uint8_t *wqe = wq->user->memory + wq->ring + 64ul * (wq->posted++ % ENTRIES);
+	struct rnic_wqe_next *next = (void *)wqe;
+	struct rnic_wqe_data *segments = (void *)(wqe + (wq->linked ? sizeof(*next) : 0));
+
+	if (wq->linked)
+		*next = (struct rnic_wqe_next){ .next_wqe_index =
+							rnic_cpu_to_be16(wq->posted % ENTRIES) };
+	segments[0] = (struct rnic_wqe_data){
+		.byte_count = rnic_cpu_to_be32(bytes),
+		.lkey = rnic_cpu_to_be32(wq->user->key),
+		.address = rnic_cpu_to_be64((uintptr_t)wq->user->memory + at),
+	};
+	segments[1] = (struct rnic_wqe_data){ .lkey = rnic_cpu_to_be32(RNIC_WQE_INVALID_LKEY) };
+	__atomic_store_n(&wq->dbrec->receive_counter.raw, rnic_cpu_to_be32(wq->posted).raw,
+			 __ATOMIC_RELEASE);
+}
+
+/* Receive WQEs of 64 bytes, if they are its own, then as many send WQEBBs. */
+int
+qp_create(struct user *user, struct qp *qp, const struct cq *send, const struct cq *receive,
+	  uint32_t pd, struct wq *of)
+{
+	const uint32_t half = ENTRIES * 64, bytes = of != NULL ? half : 2 * half;
 	struct drv_qp conf = { .st = RNIC_QP_ST_RC,
 			       .pd = pd,
 			       .uar = user->uar->page_id,
@@ -309,12 +370,14 @@ qp_create(struct user *user, struct qp *qp, const struct cq *send, const struct 
 			       .log_sq = LOG_SIZE,
 			       .log_rq = LOG_SIZE,
 			       .log_stride = 6,
-			       .rmpn = rmpn };
+			       .rmpn = of != NULL ? of->number : 0 };
 
-	*qp = (struct qp){ .user = user, .ring = take(user, 2 * ENTRIES * 64) };
-	conf.ring = drv_pages_of(qp->ring, 2 * ENTRIES * 64);
+	*qp = (struct qp){ .user = user, .own = { .user = user, .ring = take(user, bytes) } };
+	qp->receives = of != NULL ? of : &qp->own;
+	qp->sends = qp->own.ring + bytes - half;
+	conf.ring = drv_pages_of(qp->own.ring, bytes);
 	conf.dbrec = take(user, 8);
-	qp->dbrec = (void *)(user->memory + conf.dbrec);
+	qp->dbrec = qp->own.dbrec = (void *)(user->memory + conf.dbrec);
 	return drv_qp_create(&user->drv, &conf, &qp->qpn);
 }
 
@@ -343,28 +406,11 @@ qp_connect(struct qp *qp, const struct qp *peer, const uint8_t gid[16], uint64_t
 		     "queue pair, change 0x%x", steps[i]);
 }
 
-static void
-qp_receive(struct qp *qp, uint32_t at, uint32_t bytes)
-{
-	struct rnic_wqe_data *segments =
-		(void *)(qp->user->memory + qp->ring + 64ul * (qp->received % ENTRIES));
-
-	segments[0] = (struct rnic_wqe_data){
-		.byte_count = rnic_cpu_to_be32(bytes),
-		.lkey = rnic_cpu_to_be32(qp->user->key),
-		.address = rnic_cpu_to_be64((uintptr_t)qp->user->memory + at),
-	};
-	segments[1] = (struct rnic_wqe_data){ .lkey = rnic_cpu_to_be32(RNIC_WQE_INVALID_LKEY) };
-	qp->received++;
-	__atomic_store_n(&qp->dbrec->receive_counter.raw, rnic_cpu_to_be32(qp->received).raw,
-			 __ATOMIC_RELEASE);
-}
-
 /* One WQEBB: control, remote address if the opcode has one, data. */
 static void
 qp_post(struct qp *qp, uint8_t opcode, uint32_t from, uint32_t bytes, uint32_t to)
 {
-	uint8_t *wqe = qp->user->memory + qp->ring + 64ul * (ENTRIES + qp->sent % ENTRIES);
+	uint8_t *wqe = qp->user->memory + qp->sends + 64ul * (qp->sent % ENTRIES);
 	const bool has_remote = opcode != RNIC_WQE_SEND;
 	struct rnic_wqe_ctrl *ctrl = (void *)wqe;
 	struct rnic_wqe_raddr *remote = (void *)(ctrl + 1);
@@ -396,129 +442,140 @@ qp_post(struct qp *qp, uint8_t opcode, uint32_t from, uint32_t bytes, uint32_t t
 
 /* ---- What is tried ---- */
 
-static struct user user, third, other; /* two of the device, one of its peer */
-static struct cq send_cq, receive_cq;
-static struct qp qps[2];
+struct user owner, third, other;
+struct cq send_cq, receive_cq;
+struct wq pool;
+struct qp qps[2];
 static uint32_t from, to;
 
 static void
 fill(uint32_t at, uint32_t bytes, uint8_t seed)
 {
 	for (uint32_t i = 0; i < bytes; i++)
-		user.memory[at + i] = (uint8_t)(seed + i * 7);
+		owner.memory[at + i] = (uint8_t)(seed + i * 7);
 }
 
 static bool
 same(uint32_t bytes)
 {
-	return memcmp(user.memory + from, user.memory + to, bytes) == 0;
+	return memcmp(owner.memory + from, owner.memory + to, bytes) == 0;
 }
 
 /* Over the ends of all rings. */
 static void
-traffic(void)
+traffic(struct qp *sender, struct qp *receiver)
 {
 	for (uint8_t i = 0; i < 3 * ENTRIES; i++) {
 		fill(from, 2000, i);
-		qp_receive(&qps[1], to, 2000);
-		qp_post(&qps[0], RNIC_WQE_SEND, from, 2000, 0);
+		wq_receive(receiver->receives, to, 2000);
+		qp_post(sender, RNIC_WQE_SEND, from, 2000, 0);
 		if (cq_next(&receive_cq) != RNIC_CQE_RESPONDER_SEND ||
 		    cq_next(&send_cq) != RNIC_CQE_REQUESTER || !same(2000))
 			must(false, "SEND %u", i);
 	}
-	must(true, "SENDs");
+	must(true, "SENDs to receives of %s", receiver->receives->linked ? "an RMP" : "its own");
 	fill(from, 3000, 0x55);
-	qp_post(&qps[0], RNIC_WQE_RDMA_WRITE, from, 3000, to);
+	qp_post(sender, RNIC_WQE_RDMA_WRITE, from, 3000, to);
 	must(cq_next(&send_cq) == RNIC_CQE_REQUESTER && same(3000), "a WRITE");
 	fill(to, 3000, 0x77);
-	qp_post(&qps[0], RNIC_WQE_RDMA_READ, from, 3000, to);
+	qp_post(sender, RNIC_WQE_RDMA_READ, from, 3000, to);
 	must(cq_next(&send_cq) == RNIC_CQE_REQUESTER && same(3000), "a READ");
 }
 
-/* SQ, RQ, RMP, TIS, TIR and RQT: made, queried, changed. */
-static uint32_t ethernet[6]; /* numbers, in the order of the words before */
-static uint32_t rq_ring;
-static struct rnic_wq_dbrec *rq_dbrec;
+/* The device has taken all that was posted to the RMP. */
+static void
+pool_taken(uint16_t count)
+{
+	struct rnic_rmpc rmpc;
+
+	must(drv_rmp_query(&owner.drv, pool.number, &rmpc) == 0 && pool.posted == count &&
+		     rnic_wq_get(rnic_rmpc_wq(&rmpc), RNIC_WQ_HW_COUNTER) == count &&
+		     rnic_wq_get(rnic_rmpc_wq(&rmpc), RNIC_WQ_SW_COUNTER) == count,
+	     "%u receives of an RMP are taken", count);
+}
+
+/* SQ, RQs, TIS, TIRs and RQT: made, queried, changed. */
+#define RQ_INDEX     0x11u
+#define POOLED_INDEX 0x22u
+
+struct ethernet ethernet;
+
+static void
+rq_open(struct wq *rq, const struct wq *of, uint32_t user_index)
+{
+	must(rq_create(&owner, rq, &receive_cq, of, user_index) == 0, "an RQ");
+	must(drv_rq_modify(&owner.drv, rq->number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY) == 0,
+	     "an RQ that is ready");
+}
 
 static void
 ethernet_objects(void)
 {
-	struct drv_sq sq = {
-		.log_size = LOG_SIZE, .pd = user.pd, .uar = user.uar->page_id, .cqn = send_cq.cqn
-	};
-	struct drv_rq rq = {
-		.log_size = LOG_SIZE, .log_stride = 6, .pd = user.pd, .cqn = receive_cq.cqn
-	};
-	struct drv_rmp rmp = { .log_size = LOG_SIZE, .log_stride = 6, .pd = user.pd };
-	struct drv_tir tir = { .td = user.td };
+	struct drv_tir tir = { .td = owner.td };
 	struct rnic_sqc sqc;
 
-	must(drv_tis_create(&user.drv, user.td, &ethernet[3]) == 0, "a TIS");
-	sq.tisn = ethernet[3];
-	sq.ring = drv_pages_of(take(&user, ENTRIES * 64), ENTRIES * 64);
-	sq.dbrec = take(&user, 8);
-	must(drv_sq_create(&user.drv, &sq, &ethernet[0]) == 0, "an SQ");
-	must(drv_sq_modify(&user.drv, ethernet[0], RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY) == 0,
+	must(drv_tis_create(&owner.drv, owner.td, &ethernet.tisn) == 0, "a TIS");
+	must(sq_create(&owner, &ethernet.sq, &send_cq, ethernet.tisn) == 0, "an SQ");
+	must(drv_sq_modify(&owner.drv, ethernet.sq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY) ==
+		     0,
 	     "an SQ that is ready");
-	must(drv_sq_query(&user.drv, ethernet[0], &sqc) == 0 &&
+	must(drv_sq_query(&owner.drv, ethernet.sq.number, &sqc) == 0 &&
 		     rnic_sqc_get(&sqc, RNIC_SQC_STATE) == RNIC_WQ_STATE_RDY,
 	     "an SQ's state");
-	rq_ring = take(&user, ENTRIES * 64);
-	rq.ring = drv_pages_of(rq_ring, ENTRIES * 64);
-	rq.dbrec = take(&user, 8);
-	rq_dbrec = (void *)(user.memory + rq.dbrec);
-	must(drv_rq_create(&user.drv, &rq, &ethernet[1]) == 0, "an RQ");
-	must(drv_rq_modify(&user.drv, ethernet[1], RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY) == 0,
-	     "an RQ that is ready");
-	rmp.ring = drv_pages_of(take(&user, ENTRIES * 64), ENTRIES * 64);
-	rmp.dbrec = take(&user, 8);
-	must(drv_rmp_create(&user.drv, &rmp, &ethernet[2]) == 0, "an RMP");
-	tir.rqn = ethernet[1];
-	must(drv_tir_create(&user.drv, &tir, &ethernet[4]) == 0, "a TIR");
-	must(drv_rqt_create(&user.drv, &ethernet[1], 1, &ethernet[5]) == 0, "an RQT");
+	rq_open(&ethernet.rq, NULL, RQ_INDEX);
+	rq_open(&ethernet.pooled_rq, &pool, POOLED_INDEX);
+	tir.rqn = ethernet.rq.number;
+	must(drv_tir_create(&owner.drv, &tir, &ethernet.direct_tirn) == 0, "a TIR of an RQ");
+	must(drv_rqt_create(&owner.drv, &ethernet.rq.number, 1, &ethernet.rqtn) == 0, "an RQT");
+	tir.rqtn = ethernet.rqtn;
+	must(drv_tir_create(&owner.drv, &tir, &ethernet.tirn) == 0, "a TIR of an RQT");
 }
 
-/* Frames of the peer's SQ, which a flow counts and sends to our RQ. */
+/* Frames of the peer's SQ, which a flow counts and sends to our RQs. */
 #define FRAMES 40u
 #define LENGTH 200u
-#define TYPE   "\x88\xb5" /* of Ethernet: a local one */
 
 static struct cq peer_cq;
-static uint32_t peer_sqn, peer_ring, peer_frame;
-static struct rnic_wq_dbrec *peer_dbrec;
+static struct wq peer_sq;
+static uint32_t peer_frame;
 
 static void
-peer_open(void)
+peer_open(const uint8_t to_mac[6])
 {
-	struct drv_sq sq = { .log_size = LOG_SIZE, .pd = other.pd, .uar = other.uar->page_id };
+	uint8_t *frame;
+	uint32_t tisn;
 
 	must(cq_create(&other, &peer_cq) == 0, "the peer's CQ");
-	must(drv_tis_create(&other.drv, other.td, &sq.tisn) == 0, "the peer's TIS");
-	peer_ring = take(&other, ENTRIES * 64);
-	sq.ring = drv_pages_of(peer_ring, ENTRIES * 64);
-	sq.dbrec = take(&other, 8);
-	sq.cqn = peer_cq.cqn;
-	peer_dbrec = (void *)(other.memory + sq.dbrec);
-	peer_frame = take(&other, LENGTH);
-	must(drv_sq_create(&other.drv, &sq, &peer_sqn) == 0 &&
-		     drv_sq_modify(&other.drv, peer_sqn, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY) == 0,
+	must(drv_tis_create(&other.drv, other.td, &tisn) == 0, "the peer's TIS");
+	must(sq_create(&other, &peer_sq, &peer_cq, tisn) == 0 &&
+		     drv_sq_modify(&other.drv, peer_sq.number, RNIC_WQ_STATE_RST,
+				   RNIC_WQ_STATE_RDY) == 0,
 	     "the peer's SQ");
+	peer_frame = take(&other, LENGTH);
+	frame = other.memory + peer_frame;
+	memset(frame, 0x5a, LENGTH);
+	memcpy(frame, to_mac, 6);
+	memcpy(frame + 6, "\x02\x00\x00\x00\x01\x02", 6);
+	frame[12] = FRAME_TYPE >> 8;
+	frame[13] = FRAME_TYPE & 0xff;
 }
 
 /* A WQEBB: control, Ethernet with 18 bytes of the header in it, the rest of the frame. */
 static void
-peer_send(uint16_t index)
+peer_send(void)
 {
-	uint8_t *wqe = other.memory + peer_ring + 64ul * (index % ENTRIES);
+	uint8_t *wqe = other.memory + peer_sq.ring + 64ul * (peer_sq.posted % ENTRIES);
 	struct rnic_wqe_ctrl *ctrl = (void *)wqe;
 	struct rnic_wqe_eth *eth = (void *)(ctrl + 1);
 	struct rnic_wqe_data *data = (void *)(wqe + 48);
 	uint64_t head;
 
+	other.memory[peer_frame + 100] = (uint8_t)peer_sq.posted;
 	memset(wqe, 0, 64);
 	*ctrl = (struct rnic_wqe_ctrl){
-		.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, index, RNIC_WQE_SEND)),
-		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(peer_sqn, 4)),
+		.opmod_idx_opcode =
+			rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, peer_sq.posted, RNIC_WQE_SEND)),
+		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(peer_sq.number, 4)),
 		.fm_ce_se = RNIC_WQE_CE_ALWAYS,
 	};
 	eth->inline_header_size = rnic_cpu_to_be16(18);
@@ -528,14 +585,41 @@ peer_send(uint16_t index)
 		.lkey = rnic_cpu_to_be32(other.key),
 		.address = rnic_cpu_to_be64((uintptr_t)other.memory + peer_frame + 18),
 	};
-	__atomic_store_n(&peer_dbrec->send_counter.raw, rnic_cpu_to_be32((uint16_t)(index + 1)).raw,
+	peer_sq.posted++;
+	__atomic_store_n(&peer_sq.dbrec->send_counter.raw, rnic_cpu_to_be32(peer_sq.posted).raw,
 			 __ATOMIC_RELEASE);
 	memcpy(&head, wqe, sizeof(head));
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	*(volatile uint64_t *)other.uar->reg_addr = head;
 }
 
-static uint32_t flow_counter;
+/* To the RQ of that index, which takes receives from there. */
+static void
+frames(uint32_t user_index, struct wq *receives)
+{
+	for (unsigned int i = 0; i < FRAMES; i++) {
+		wq_receive(receives, to, PAGE);
+		peer_send();
+		if (cq_next(&peer_cq) != RNIC_CQE_REQUESTER ||
+		    cq_next(&receive_cq) != RNIC_CQE_RESPONDER_SEND ||
+		    receive_cq.user_index != user_index ||
+		    memcmp(owner.memory + to, other.memory + peer_frame, LENGTH) != 0)
+			must(false, "frame %u", i);
+	}
+	must(true, "frames to RQ 0x%x", user_index);
+}
+
+void
+counted(uint32_t counter, uint64_t frames)
+{
+	struct drv_flow_count count;
+
+	must(drv_flow_counter_query(&owner.drv, counter, 0, false, &count) == 0,
+	     "a flow counter is read");
+	must(count.packets == frames && count.octets == frames * LENGTH,
+	     "%lu frames of %lu bytes are counted", count.packets, count.octets);
+}
+
 static struct mlx5dv_flow_matcher *matcher;
 static struct ibv_flow *flow;
 
@@ -552,149 +636,69 @@ match_of(uint16_t type)
 	return match;
 }
 
+/* To a TIR or a flow table; with a counter, or without. */
 static void
-flow_open(void)
+flow_open(struct mlx5dv_devx_obj *leads_to, struct mlx5dv_devx_obj *counts_in)
 {
 	struct mlx5dv_flow_matcher_attr attr = { .type = IBV_FLOW_ATTR_NORMAL,
 						 .match_criteria_enable = RNIC_MATCH_OUTER_HEADERS,
 						 .match_mask = match_of(0xffff) };
-	struct mlx5dv_flow_match_parameters *value = match_of(0x88b5);
+	struct mlx5dv_flow_match_parameters *value = match_of(FRAME_TYPE);
 	struct mlx5dv_flow_action_attr actions[2] = {
-		{ .type = MLX5DV_FLOW_ACTION_DEST_DEVX },
-		{ .type = MLX5DV_FLOW_ACTION_COUNTERS_DEVX },
+		{ .type = MLX5DV_FLOW_ACTION_DEST_DEVX, .obj = leads_to },
+		{ .type = MLX5DV_FLOW_ACTION_COUNTERS_DEVX, .obj = counts_in },
 	};
 
-	must(drv_flow_counter_alloc(&user.drv, 0, &flow_counter) == 0, "a flow counter");
-	actions[0].obj = object_find(&user, RNIC_CMD_DESTROY_TIR, ethernet[4])->of;
-	actions[1].obj = object_find(&user, RNIC_CMD_DEALLOC_FLOW_COUNTER, flow_counter)->of;
-	matcher = mlx5dv_create_flow_matcher(user.context, &attr);
+	matcher = mlx5dv_create_flow_matcher(owner.context, &attr);
 	must(matcher != NULL, "a matcher");
-	flow = mlx5dv_create_flow(matcher, value, 2, actions);
-	must(flow != NULL, "a flow to a TIR and a counter of ours");
+	flow = mlx5dv_create_flow(matcher, value, counts_in != NULL ? 2 : 1, actions);
+	must(flow != NULL, "a flow");
 	free(attr.match_mask);
 	free(value);
 }
 
 static void
-frames(const uint8_t to_mac[6])
+flow_close(void)
 {
-	struct drv_flow_count count;
-
-	peer_open();
-	flow_open();
-	memset(other.memory + peer_frame, 0x5a, LENGTH);
-	memcpy(other.memory + peer_frame, to_mac, 6);
-	memcpy(other.memory + peer_frame + 6, "\x02\x00\x00\x00\x01\x02" TYPE, 8);
-	for (uint16_t i = 0; i < FRAMES; i++) {
-		struct rnic_wqe_data *segment =
-			(void *)(user.memory + rq_ring + 64ul * (i % ENTRIES));
-
-		segment[0] = (struct rnic_wqe_data){
-			.byte_count = rnic_cpu_to_be32(PAGE),
-			.lkey = rnic_cpu_to_be32(user.key),
-			.address = rnic_cpu_to_be64((uintptr_t)user.memory + to),
-		};
-		segment[1].lkey = rnic_cpu_to_be32(RNIC_WQE_INVALID_LKEY);
-		__atomic_store_n(&rq_dbrec->receive_counter.raw,
-				 rnic_cpu_to_be32((uint16_t)(i + 1)).raw, __ATOMIC_RELEASE);
-		other.memory[peer_frame + 100] = (uint8_t)i;
-		peer_send(i);
-		if (cq_next(&peer_cq) != RNIC_CQE_REQUESTER ||
-		    cq_next(&receive_cq) != RNIC_CQE_RESPONDER_SEND ||
-		    memcmp(user.memory + to, other.memory + peer_frame, LENGTH) != 0)
-			must(false, "frame %u", i);
-	}
-	must(true, "frames");
-	must(drv_flow_counter_query(&user.drv, flow_counter, 0, false, &count) == 0,
-	     "a flow counter is read");
-	must(count.packets == FRAMES && count.octets == FRAMES * LENGTH,
-	     "%lu frames of %lu bytes are counted", count.packets, count.octets);
-	must(drv_flow_counter_dealloc(&user.drv, flow_counter) != 0, "a counter in use stays");
 	must(ibv_destroy_flow(flow) == 0 && mlx5dv_destroy_flow_matcher(matcher) == 0,
 	     "a flow goes");
-	must(drv_flow_counter_dealloc(&user.drv, flow_counter) == 0, "a counter goes");
 }
 
-/* What is another user's, or the kernel's, is not there. */
+/* A flow counts and leads to a TIR of an RQT, and that first to one RQ, then to another. */
 static void
-refusals(void)
+frames_by_flow(void)
 {
-	struct qp qp;
+	uint32_t counter;
 
-	must(qp_create(&user, &qp, &send_cq, &receive_cq, third.pd, 0) == RNIC_STATUS_BAD_RES,
-	     "another user's PD is refused");
-	must(qp_create(&third, &qp, &send_cq, &receive_cq, third.pd, 0) == RNIC_STATUS_BAD_RES,
-	     "another user's CQs are refused");
-	must(qp_create(&user, &qp, &send_cq, &receive_cq, 0xfffff, 0) == RNIC_STATUS_BAD_RES,
-	     "a PD that is none is refused");
+	must(drv_flow_counter_alloc(&owner.drv, 0, &counter) == 0, "a flow counter");
+	flow_open(object_find(&owner, RNIC_CMD_DESTROY_TIR, ethernet.tirn)->of,
+		  object_find(&owner, RNIC_CMD_DEALLOC_FLOW_COUNTER, counter)->of);
+	frames(RQ_INDEX, &ethernet.rq);
+	counted(counter, FRAMES);
+	must(drv_rqt_modify(&owner.drv, ethernet.rqtn, &ethernet.pooled_rq.number, 1) == 0,
+	     "another RQ for an RQT");
+	frames(POOLED_INDEX, &pool);
+	counted(counter, 2 * FRAMES);
+	pool_taken(3 * ENTRIES + FRAMES);
+	stays(RNIC_CMD_DESTROY_TIR, ethernet.tirn, "a TIR of a flow");
+	stays(RNIC_CMD_DEALLOC_FLOW_COUNTER, counter, "a counter of a flow");
+	flow_close();
+	goes(RNIC_CMD_DEALLOC_FLOW_COUNTER, counter, "a counter");
 }
 
-/* Commands of cards that this one does not know, as Linux hands its answer on. doc/design/foreign_drivers.md has each. */
+/* A flow leads to a table of our own, where an entry counts and leads to a TIR. */
 static void
-not_there(void)
+frames_by_table(void)
 {
-	static const struct {
-		uint16_t opcode;
-		const char *name;
-	} commands[] = {
-		{ 0x782, "CREATE_SCHEDULING_ELEMENT" },
-		{ 0x700, "CREATE_SRQ" },
-		{ 0x710, "CREATE_DCT" },
-		{ 0x717, "CREATE_XRQ" },
-		{ 0x600, "CREATE_PSV" },
-		{ 0x93d, "ALLOC_PACKET_REFORMAT_CONTEXT" },
-		{ 0x940, "ALLOC_MODIFY_HEADER_CONTEXT" },
-		{ 0xa00, "CREATE_GENERAL_OBJECT" },
-	};
-	/* Of PSVs, one is asked for: Linux forwards no other number. */
-	union {
-		struct rnic_cmd_in head;
-		uint8_t bytes[512];
-	} in = { .bytes = { [8] = 0x10 } };
-	struct rnic_cmd_out out;
+	const uint32_t table = table_open();
 
-	for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		rnic_cmd_in_set(&in.head, RNIC_CMD_IN_OPCODE, commands[i].opcode);
-		memset(&out, 0, sizeof(out));
-		must(mlx5dv_devx_obj_create(user.context, &in, sizeof(in), &out, sizeof(out)) ==
-				     NULL &&
-			     rnic_cmd_out_get(&out, RNIC_CMD_OUT_STATUS) == RNIC_STATUS_BAD_OP,
-		     "%s: bad operation", commands[i].name);
-	}
-}
-
-static int
-destroy(uint16_t opcode, uint32_t number)
-{
-	return drv_destroy(&user.drv, opcode, number);
-}
-
-/* Each pair in the wrong order first. */
-static void
-destroys_in_order(void)
-{
-	must(destroy(RNIC_CMD_DEALLOC_PD, user.pd) != 0, "a PD in use stays");
-	must(destroy(RNIC_CMD_DESTROY_CQ, send_cq.cqn) != 0, "a CQ in use stays");
-	must(destroy(RNIC_CMD_DESTROY_TIS, ethernet[3]) != 0, "a TIS in use stays");
-	must(destroy(RNIC_CMD_DESTROY_RQ, ethernet[1]) != 0, "an RQ in use stays");
-	must(destroy(RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN, user.td) != 0, "a TD in use stays");
-	must(mlx5dv_devx_umem_dereg(user.umem) != 0, "a umem in use stays");
-	must(destroy(RNIC_CMD_DESTROY_RQT, ethernet[5]) == 0, "an RQT goes");
-	must(destroy(RNIC_CMD_DESTROY_TIR, ethernet[4]) == 0, "a TIR goes");
-	must(destroy(RNIC_CMD_DESTROY_RQ, ethernet[1]) == 0, "an RQ goes");
-	must(destroy(RNIC_CMD_DESTROY_RMP, ethernet[2]) == 0, "an RMP goes");
-	must(destroy(RNIC_CMD_DESTROY_SQ, ethernet[0]) == 0, "an SQ goes");
-	must(destroy(RNIC_CMD_DESTROY_TIS, ethernet[3]) == 0, "a TIS goes");
-	must(destroy(RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN, user.td) == 0, "a TD goes");
-	for (unsigned int i = 0; i < 2; i++)
-		must(destroy(RNIC_CMD_DESTROY_QP, qps[i].qpn) == 0, "a queue pair goes");
-	must(destroy(RNIC_CMD_DESTROY_CQ, send_cq.cqn) == 0 &&
-		     destroy(RNIC_CMD_DESTROY_CQ, receive_cq.cqn) == 0,
-	     "CQs go");
-	must(mlx5dv_devx_umem_dereg(user.umem) != 0, "a umem of a memory key stays");
-	must(destroy(RNIC_CMD_DESTROY_MKEY, user.key >> 8) == 0, "a memory key goes");
-	must(destroy(RNIC_CMD_DEALLOC_PD, user.pd) == 0, "a PD goes");
-	must(mlx5dv_devx_umem_dereg(user.umem) == 0, "a umem goes");
+	flow_open(object_find(&owner, RNIC_CMD_DESTROY_FLOW_TABLE, table)->of, NULL);
+	frames(RQ_INDEX, &ethernet.rq);
+	table_counted(FRAMES);
+	table_empty();
+	must(drv_table_destroy(&owner.drv, table) == (REFUSED | EBUSY), "a table of a flow stays");
+	flow_close();
+	table_close();
 }
 
 static struct ibv_device *
@@ -725,27 +729,37 @@ main(int argc, char **argv)
 	union ibv_gid gid;
 
 	must(device != NULL && peer != NULL, "the devices");
-	user_open(&user, device);
+	user_open(&owner, device);
 	user_open(&third, device);
 	user_open(&other, peer);
-	must(ibv_query_gid(user.context, 1, 0, &gid) == 0, "a GID");
-	must(cq_create(&user, &send_cq) == 0 && cq_create(&user, &receive_cq) == 0, "CQs");
+	must(ibv_query_gid(owner.context, 1, 0, &gid) == 0, "a GID");
+	must(cq_create(&owner, &send_cq) == 0 && cq_create(&owner, &receive_cq) == 0, "CQs");
+	must(pool_create(&owner, &pool) == 0, "an RMP");
 	for (unsigned int i = 0; i < 2; i++)
-		must(qp_create(&user, &qps[i], &send_cq, &receive_cq, user.pd, 0) == 0,
+		must(qp_create(&owner, &qps[i], &send_cq, &receive_cq, owner.pd,
+			       i == 1 ? &pool : NULL) == 0,
 		     "a queue pair");
 	for (unsigned int i = 0; i < 2; i++)
 		qp_connect(&qps[i], &qps[1 - i], gid.raw, mac_of(gid.raw));
-	from = take(&user, PAGE);
-	to = take(&user, PAGE);
-	traffic();
+	from = take(&owner, PAGE);
+	to = take(&owner, PAGE);
+	traffic(&qps[0], &qps[1]);
+	pool_taken(3 * ENTRIES);
+	stays(RNIC_CMD_DESTROY_RMP, pool.number, "an RMP of a queue pair");
+	cq_resize(&send_cq, LOG_SIZE - 1);
+	cq_resize(&receive_cq, LOG_SIZE + 1);
+	traffic(&qps[1], &qps[0]);
 	ethernet_objects();
 	for (unsigned int i = 0; i < 6; i++)
 		mac[i] = (uint8_t)(mac_of(gid.raw) >> (40 - 8 * i));
-	frames(mac);
+	peer_open(mac);
+	frames_by_flow();
+	frames_by_table();
+	domain_of_xrc();
 	refusals();
 	not_there();
 	destroys_in_order();
-	ibv_close_device(user.context);
+	ibv_close_device(owner.context);
 	/* The others leave everything to Linux. */
 	must(true, "the end");
 	return 0;
