@@ -173,11 +173,11 @@ RNIC_LAYOUT(object_in, OBJECT_IN, 0x10)
 #define RNIC_OBJECT_OUT_FIELDS(F) F(RNIC_OBJECT_OUT_NUMBER, 0x08, 23, 0)
 RNIC_LAYOUT(object_out, OBJECT_OUT, 0x10)
 
-/* A user context's number is as long as the field for it. */
 /* To send frames as they are: Linux gives it to who has CAP_NET_RAW. */
 #define RNIC_UCTX_RIGHT_RAW_TX	      0x1
 #define RNIC_CREATE_UCTX_IN_FIELDS(F) F(RNIC_CREATE_UCTX_IN_CAP, 0x10, 31, 0)
 RNIC_LAYOUT(create_uctx_in, CREATE_UCTX_IN, 0x40)
+/* A user context's number is as long as the field for it. */
 #define RNIC_UCTX_FIELDS(F) F(RNIC_UCTX_UID, 0x08, 15, 0)
 RNIC_LAYOUT(uctx, UCTX, 0x10)
 

@@ -158,13 +158,6 @@ rdmo_telemetry_connections(const char *cmd, const char *params, struct rte_tel_d
 
 /* ---- Logs ---- */
 
-/* Named as initiators name them; a key of theirs is nobody's to read. */
-static void
-log_name(const struct rdmo_log_info *info, char *name, size_t room)
-{
-	snprintf(name, room, "0x%" PRIx64, info->addr);
-}
-
 static void
 log_tell(const struct rdmo_shown_log *shown, const struct rdmo_log_info *info,
 	 struct rte_tel_data *data)
@@ -193,7 +186,8 @@ rdmo_telemetry_log(const char *cmd, const char *params, struct rte_tel_data *dat
 	TAILQ_FOREACH(shown, &logs, next) {
 		if (shown->query(shown->log, &info) != 0)
 			continue;
-		log_name(&info, name, sizeof(name));
+		/* Initiators name a log by its address, too. A key would open it, so none is shown. */
+		snprintf(name, sizeof(name), "0x%" PRIx64, info.addr);
 		if (all_of_them) {
 			rte_tel_data_add_array_string(data, name);
 		} else if (strcmp(name, params) == 0) {

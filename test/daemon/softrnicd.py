@@ -99,7 +99,7 @@ def until(condition, what):
 
 
 def ticks(pid):
-    """Of CPU time, 10 ms each."""
+    """Of CPU time, 10 ms each. Of a thread: PID/task/TID."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
         return sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
 

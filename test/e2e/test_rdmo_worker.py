@@ -145,12 +145,11 @@ def test_one_lcore_is_too_few(folder):
 # ---- The bootstrap ----
 
 def bootstrap_ticks(pid):
-    """Of CPU time of the thread that has it, 10 ms each."""
-    for task in os.scandir(f"/proc/{pid}/task"):
-        with open(os.path.join(task.path, "stat"), encoding="ascii") as about:
-            head, _, rest = about.read().rpartition(")")
-        if head.endswith("(rdmo"):
-            return sum(map(int, rest.split()[11:13]))
+    """Those of the thread that has it."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as name:
+            if name.read() == "rdmo\n":
+                return ticks(f"{pid}/task/{task}")
     raise AssertionError("no such thread")
 
 

@@ -107,7 +107,9 @@ def test_the_device_comes_up_and_goes(kernel, kind):
     assert values(console, "link") == [f"link mlx5_{n}/1 state ACTIVE physical_state LINK_UP netdev eth{n} " for n in (0, 1)]
     assert [line.split()[1:4] for line in values(console, "dev")] == [[f"mlx5_{n}:", "node_type", "ca"] for n in (0, 1)]
     # Nothing has gone wrong, and nobody has asked for anything.
-    for number, line in enumerate(values(console, "statistic")):
+    statistics = values(console, "statistic")
+    assert len(statistics) == 2
+    for number, line in enumerate(statistics):
         assert line.startswith(f"link mlx5_{number}/1 ")
         counted = dict(zip(line.split()[2::2], line.split()[3::2]))
         assert {"rx_write_requests", "out_of_sequence", "packet_seq_err", "resp_cqe_error"} <= set(counted), line

@@ -344,24 +344,30 @@ fixture_connect(struct fixture *f)
 void
 fixture_leave(struct fixture *f)
 {
-	struct pollfd ready = { .fd = vfu_server_fd(f->server), .events = POLLIN };
 	const time_t end = time(NULL) + PATIENCE_S;
 
 	fixture_process(f);
 	while (f->connected > f->disconnected && time(NULL) < end) {
-		poll(&ready, 1, 1);
+		(void)fixture_is_ready(f, 1);
 		fixture_process(f);
 	}
+}
+
+bool
+fixture_is_ready(struct fixture *f, int patience_ms)
+{
+	struct pollfd ready = { .fd = vfu_server_fd(f->server), .events = POLLIN };
+
+	return poll(&ready, 1, patience_ms) == 1;
 }
 
 void
 fixture_process(struct fixture *f)
 {
-	struct pollfd ready = { .fd = vfu_server_fd(f->server), .events = POLLIN };
 	const time_t end = time(NULL) + PATIENCE_S;
 
 	/* How much a look does is for the machine's clock to say, so how many it takes is not known. */
-	for (unsigned int n = 0; poll(&ready, 1, 0) == 1; n++) {
+	for (unsigned int n = 0; fixture_is_ready(f, 0); n++) {
 		vfu_server_process(f->server);
 		assert_true(n % 1000 != 0 || time(NULL) < end);
 	}
@@ -451,7 +457,7 @@ ask(struct fixture *f, uint16_t command, const void *payload, size_t length, con
 			&answer->nfds);
 	/* A thread of the server's has something to do first. */
 	for (i = 0; i < 60000 && n == -EAGAIN; i++) {
-		poll(&(struct pollfd){ .fd = vfu_server_fd(f->server), .events = POLLIN }, 1, 1);
+		(void)fixture_is_ready(f, 1);
 		fixture_process(f);
 		n = raw_receive(f->peer, &answer->header, sizeof(answer->header), answer->fds,
 				&answer->nfds);

@@ -85,6 +85,9 @@ void fixture_connect(struct fixture *f);
 
 /* Process until there is nothing to do. */
 void fixture_process(struct fixture *f);
+
+/* Is the server's descriptor readable, at once or within that time? */
+bool fixture_is_ready(struct fixture *f, int patience_ms);
 /* Who has been hung up on leaves: with much mapped in several looks, and between two of them the server may want a rest. */
 void fixture_leave(struct fixture *f);
 

@@ -8,7 +8,6 @@
 #include "fixture.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -34,25 +33,11 @@ setup(void **state)
 	return ask_plain(*state, VFU_VERSION, text, sizeof(text));
 }
 
-static bool
-is_ready_within(struct fixture *f, int patience_ms)
-{
-	struct pollfd ready = { .fd = vfu_server_fd(f->server), .events = POLLIN };
-
-	return poll(&ready, 1, patience_ms) == 1;
-}
-
-static bool
-is_ready(struct fixture *f)
-{
-	return is_ready_within(f, 0);
-}
-
 /* Work that is left wakes us by a timer whose time is over: its interrupt may come a moment after the look. */
 static bool
 wakes_us(struct fixture *f)
 {
-	return is_ready_within(f, PATIENCE_MS);
+	return fixture_is_ready(f, PATIENCE_MS);
 }
 
 /* Until the server has all of it, or as much as it takes; the end of it is there, but nobody has looked. */
@@ -177,7 +162,7 @@ test_writes_of_one_message_take_several_looks(void **state)
 		assert_true(last + BAR0_BYTES / 8 >= MOST_WRITES);
 	}
 	fixture_process(f);
-	assert_false(is_ready(f));
+	assert_false(fixture_is_ready(f, 0));
 }
 
 static void
@@ -261,7 +246,7 @@ test_descriptors_of_the_last_message_of_a_look_are_closed(void **state)
 	memcpy(message, &header, sizeof(header));
 	memcpy(message + sizeof(header), &map, sizeof(map));
 	raw_send(f->peer, message, header.size, &fd, 1);
-	while (is_ready(f))
+	while (fixture_is_ready(f, 0))
 		vfu_server_process_share(f->server, VFU_LOOK_STEPS);
 	assert_true(take_answer(f) > 0);
 	assert_int_equal(f->maps, 1);

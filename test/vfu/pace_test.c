@@ -8,7 +8,6 @@
 #include "fixture.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -92,14 +91,6 @@ look(struct fixture *f)
 
 	vfu_server_process(f->server);
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
-}
-
-static bool
-is_ready(struct fixture *f, int patience_ms)
-{
-	struct pollfd ready = { .fd = vfu_server_fd(f->server), .events = POLLIN };
-
-	return poll(&ready, 1, patience_ms) == 1;
 }
 
 static void
@@ -251,7 +242,7 @@ test_interrupts_that_are_long_come_together(void **state)
 	signals(fd);
 	/* Nobody says anything: the server knows when there is something to do. */
 	for (unsigned int told = 0; told == 0;) {
-		assert_true(time(NULL) < end && is_ready(f, PATIENCE_S * 1000));
+		assert_true(time(NULL) < end && fixture_is_ready(f, PATIENCE_S * 1000));
 		look(f);
 		told += (unsigned int)signals(fd);
 	}

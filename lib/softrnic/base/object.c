@@ -190,8 +190,8 @@ softrnic_object_find(struct softrnic *dev, enum softrnic_object_type type, uint3
 {
 	struct softrnic_object *object = softrnic_object_get(dev, type, number);
 
-	if (object == NULL || dev->uid == RNIC_UID_KERNEL || dev->uid == RNIC_UID_SHARED ||
-	    object->uid == dev->uid || object->uid == RNIC_UID_SHARED)
+	if (object == NULL || !softrnic_is_users(dev) || object->uid == dev->uid ||
+	    object->uid == RNIC_UID_SHARED)
 		return object;
 	return NULL;
 }

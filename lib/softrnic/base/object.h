@@ -4,6 +4,7 @@
 #ifndef SOFTRNIC_OBJECT_H
 #define SOFTRNIC_OBJECT_H
 
+#include "prm/cmd.h"
 #include "softrnic/base/device.h"
 
 /* Give the object a number, and to who sends the command; RNIC_STATUS_OK or RNIC_STATUS_LIM. */
@@ -31,5 +32,43 @@ void softrnic_objects_fini(struct softrnic *dev);
  * touched. This one is for objects that are one malloc each.
  */
 void softrnic_object_drop(struct softrnic *dev, struct softrnic_object *object);
+
+/*
+ * ---- Users ----
+ *
+ * The kernel sends their commands unread (DevX). What they may do is theirs, and no address of the bus is: each name of memory that only
+ * a kernel may use is refused where it is said.
+ */
+
+/* A user's context. */
+struct softrnic_uctx {
+	struct softrnic_object object;
+	uint32_t rights; /* RNIC_UCTX_RIGHT_*: what it has beyond its own objects */
+};
+
+static inline bool
+softrnic_uid_is_users(uint16_t uid)
+{
+	return uid != RNIC_UID_KERNEL && uid != RNIC_UID_SHARED;
+}
+
+/* Is the command that is executed a user's? */
+static inline bool
+softrnic_is_users(const struct softrnic *dev)
+{
+	return softrnic_uid_is_users(dev->uid);
+}
+
+/* May who sends the command do so? The kernel may. */
+static inline bool
+softrnic_user_may(struct softrnic *dev, uint32_t right)
+{
+	const struct softrnic_uctx *uctx;
+
+	if (!softrnic_is_users(dev))
+		return true;
+	uctx = softrnic_object_get(dev, SOFTRNIC_UCTX, dev->uid);
+	return uctx != NULL && (uctx->rights & right) != 0;
+}
 
 #endif

@@ -10,7 +10,6 @@
 #include "softrnic/base/quirks.h"
 #include "softrnic/base/sizes.h"
 #include "softrnic/base/uar.h"
-#include "softrnic/base/user.h"
 #include "softrnic/engine/qp_create.h"
 #include "softrnic/engine/qp_modify.h"
 #include "softrnic/engine/qp_poll.h"

@@ -17,7 +17,6 @@
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
 #include "softrnic/base/uar.h"
-#include "softrnic/base/user.h"
 #include "softrnic/base/work.h"
 #include "softrnic/base/wq.h"
 #include "softrnic/engine/burst.h"

@@ -185,7 +185,7 @@ cmd_find(uint16_t opcode)
 static bool
 cmd_is_for(struct softrnic *dev, const struct softrnic_cmd_desc *desc, uint16_t uid)
 {
-	if (uid == RNIC_UID_KERNEL || uid == RNIC_UID_SHARED)
+	if (!softrnic_uid_is_users(uid))
 		return true;
 	return !desc->of_function && softrnic_object_get(dev, SOFTRNIC_UCTX, uid) != NULL;
 }

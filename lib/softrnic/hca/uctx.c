@@ -7,7 +7,6 @@
 #include "prm/caps.h"
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
-#include "softrnic/base/user.h"
 #include "softrnic/hca/uctx.h"
 
 SOFTRNIC_CMD(create_uctx)

@@ -3,7 +3,6 @@
 /* Memory keys: create, query, destroy. Accesses by key are in tpt.c. */
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
-#include "softrnic/base/user.h"
 #include "softrnic/base/work.h"
 #include "softrnic/memory/list.h"
 #include "softrnic/memory/mkey.h"

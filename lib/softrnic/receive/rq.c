@@ -13,7 +13,6 @@
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
 #include "softrnic/base/q_counter.h"
-#include "softrnic/base/user.h"
 #include "softrnic/base/work.h"
 #include "softrnic/base/wq.h"
 #include "softrnic/event/cq.h"

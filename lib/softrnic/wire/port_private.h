@@ -67,10 +67,10 @@ struct port_wire {
 
 	/* Of port_look(), for as long as it may be in a call of the ethdev's; taken before the poller's lock. */
 	pthread_mutex_t looking;
-	pthread_mutex_t alarming; /* while an alarm is set */
 	/* who holds it: what the ethdev tells of in that thread comes from within */
 	atomic_uintptr_t looker;
-	uint16_t mtu; /* as the ethdev was told last */
+	pthread_mutex_t alarming; /* held while an alarm is set */
+	uint16_t mtu;		  /* as the ethdev was told last */
 };
 
 /* ---- port_frames.c, under the poller's lock ---- */
