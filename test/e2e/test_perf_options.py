@@ -159,7 +159,7 @@ REFUSED = [
     ((*LARGE, "-I", "900", "-t", "15000"), "bytes of inline data in such a send queue"),
     (("-s", "1600M", "-m", "1024"), "bytes in a message"),
     ((*LARGE, "-x", "60"), "--gid-index=60: the port has no such address"),
-    ((*LARGE, "-q", "8000", "--op=send", "-r", "16384", "-n", "20000"), "entries in a completion queue"),
+    ((*LARGE, "-q", "4000", "--op=send", "-r", "16384", "-n", "20000"), "entries in a completion queue"),
     ((*LARGE, "-q", "16384"), "queue pairs"),
 ]
 
