@@ -57,6 +57,7 @@ a_count_that_lies_is_refused|a count that is too small is believed|e2e-rdmo-defe
 pieces_are_checked_before_the_first_byte|pieces are not checked|e2e-rdmo-defects|operate.c|/^scatter/,/^}/s/if (!rdmo_region_has(region, piece.addr, piece.len))/if (false)/
 a_wrong_operation_is_refused_alone|sums wrap|unit-rdmo-message|message.c|s/return rte_le_to_cpu_64(addr) > UINT64_MAX - bytes;/return false;/
 a_flush_of_a_key_is_about_that_key|a FLUSH is about all keys|e2e-rdmo-defects|flow.c|s/if (key != 0 && failure->key != key)/if (false)/
+a_remote_queue_is_one_round_s|two rounds append to a remote queue|unit-rdmo-remote|operate.c|s/^\t\tregion->held_by = round;/\t\t;/
 a_flush_tells_of_each_key_that_a_refused_operation_names|a failure is of one key alone|e2e-rdmo-defects|operate.c|s/^\t\tnames_add(round, request, result);/\t\t;/
 the_target_is_told|a reader that sleeps is not woken|e2e-rdmo-defects|peer.c|s/^\treaders_wake(round);/\t;/
 small_operations_share_a_message|operations go one by one|e2e-rdmo-defects|conn.c|s/ops + taken, n - taken);/ops + taken, 1);/;s/^\t\tif (taken == n)$/\t\tif (taken > 0)/

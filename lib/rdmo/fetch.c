@@ -97,6 +97,7 @@ void
 rdmo_fetches_look(struct rdmo_lane *home)
 {
 	struct rdmo_peer *peer;
+	const uint64_t hurry = RDMO_HURRY_S * rte_get_timer_hz();
 	uint64_t now, gap;
 
 	if (TAILQ_EMPTY(&home->fetching))
@@ -109,6 +110,8 @@ rdmo_fetches_look(struct rdmo_lane *home)
 		gap = 0;
 	TAILQ_FOREACH(peer, &home->fetching, next_fetching) {
 		peer->fetch_until += gap;
+		if (atomic_load_explicit(&peer->fetching->is_hurried, memory_order_relaxed))
+			peer->fetch_until = RTE_MIN(peer->fetch_until, now + hurry);
 		if (peer->fetch_until >= now || peer->state == RDMO_PEER_ENDED)
 			continue;
 		RDMO_LOG(NOTICE, "connection %#lx is lost: its payload was not fetched in time",

@@ -10,6 +10,7 @@
 #ifndef RDMO_FETCH_H
 #define RDMO_FETCH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,13 +25,24 @@ struct rdmo_peer;
 #define RDMO_FETCH_S	 5
 #define RDMO_FETCH_MAX_S 60
 
+/* And that it may still take when others have begun to wait for its end: whose memory it is, who takes that back. */
+#define RDMO_HURRY_S 2
+
 struct rdmo_fetching {
 	const struct rdmo_fetch *all;
 	uint32_t count;
 	uint32_t posted;    /* of them */
 	uint32_t under_way; /* of those posted */
 	bool has_failed;
+	atomic_bool is_hurried;
 };
+
+/* It has RDMO_HURRY_S more, from when its home sees this. Threads: any. */
+static inline void
+rdmo_fetching_hurry(struct rdmo_fetching *fetching)
+{
+	atomic_store_explicit(&fetching->is_hurried, true, memory_order_relaxed);
+}
 
 /* Nothing of it is under way any more: all was READ, or it has failed. */
 static inline bool

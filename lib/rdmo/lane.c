@@ -256,11 +256,11 @@ task_run(struct rdmo_lane *lane, const struct rdmo_task *task)
 }
 
 /*
- * What is not at home, or in a round of a remote target, comes back by itself, and does not leave again before it has been looked for
- * here.
+ * What is not at home, or in a round of a remote target or one that fetches, comes back by itself, and does not leave again before it has
+ * been looked for here.
  */
 static bool
-task_must_wait(const struct rdmo_lane *lane, const struct rdmo_task *task)
+task_must_wait(struct rdmo_lane *lane, const struct rdmo_task *task)
 {
 	const struct rdmo_peer *peer = task->object;
 	const struct rdmo_region *region = task->object;
@@ -270,13 +270,10 @@ task_must_wait(const struct rdmo_lane *lane, const struct rdmo_task *task)
 	case RDMO_TASK_TAKE_REGION:
 	case RDMO_TASK_HOLD_TAIL:
 	case RDMO_TASK_FREE_TAIL:
-		return region->remote != NULL ? rdmo_remote_is_busy(region->remote, lane)
-					      : rdmo_pulls_are_busy(lane);
-	case RDMO_TASK_DROP_REMOTE: return rdmo_remote_is_busy(task->object, lane);
-	case RDMO_TASK_BEGIN_IO:
-	case RDMO_TASK_END_IO:
-		return rdmo_remote_is_busy(((const struct rdmo_remote_io *)task->object)->remote,
-					   lane);
+		return region->remote != NULL ? rdmo_remote_is_busy(region->remote, lane, region)
+					      : rdmo_pulls_use(lane, region);
+	case RDMO_TASK_DROP_REMOTE: return rdmo_remote_is_busy(task->object, lane, NULL);
+	case RDMO_TASK_END_IO: return !rdmo_remote_io_is_over(task->object);
 	default: return false;
 	}
 }
@@ -307,6 +304,7 @@ rdmo_lane_idle(struct rdmo_lane *lane)
 	if (lane->mail != NULL)
 		rdmo_peers_dismiss(lane);
 	rdmo_pulls_dismiss(lane);
+	rdmo_remotes_dismiss(lane);
 	completions_poll(lane); /* of READs that are under way */
 	rdmo_fetches_look(lane);
 	rdmo_remotes_collect(lane);

@@ -27,7 +27,7 @@ enum rdmo_task_kind {
 	RDMO_TASK_LOSE_CLIENT, /* number: whose operations end with TARGET_LOST */
 	RDMO_TASK_ADD_REMOTE,  /* object: a remote target of this lane */
 	RDMO_TASK_DROP_REMOTE, /* likewise; its connections are the lane's */
-	RDMO_TASK_BEGIN_IO,    /* object: struct rdmo_remote_io, between two rounds */
+	RDMO_TASK_BEGIN_IO,    /* object: struct rdmo_remote_io, beside rounds */
 	RDMO_TASK_END_IO,      /* likewise: it is over, and `rc` is how it went */
 };
 
@@ -57,8 +57,8 @@ void rdmo_lane_close(struct rdmo_lane *lane);
 uint32_t rdmo_lane_poll(struct rdmo_lane *lane);
 
 /*
- * Ask for a change; it is done when rdmo_task_is_done(), and `task->rc` says how. A connection is dropped when it is at home; what is
- * of a remote target changes when no round of it is under way. Threads: one, not the lcore.
+ * Ask for a change; it is done when rdmo_task_is_done(), and `task->rc` says how. A connection is dropped when it is at home; a region
+ * changes when no round that is under way has to do with it. Threads: one, not the lcore.
  */
 void rdmo_lane_ask(struct rdmo_lane *lane, struct rdmo_task *task);
 

@@ -55,6 +55,9 @@ region_is_due(struct rdmo_round *round, struct rdmo_region *region)
 		return;
 	region->is_due = true;
 	round->queues[round->due++] = region;
+	/* Of a remote target: until its tail has moved, rdmo_round_conclude(). */
+	if (round->writes != NULL)
+		region->held_by = round;
 }
 
 /* Bytes go to a region that has them: now, or when the round is written. */
@@ -157,6 +160,15 @@ pull_queue(struct rdmo_round *round, struct rdmo_region *data, uint64_t word,
 	return RDMO_STATUS_OK;
 }
 
+/* Its tail is to be read, or its head. Until it was, nobody else's append goes by what is known of it. */
+static void
+queue_look(struct rdmo_round *round, struct rdmo_region *data, uint64_t word, uint32_t rkey)
+{
+	round->look = (struct rdmo_round_look){ data, word, rkey };
+	round->elsewhere = RDMO_LATER;
+	data->held_by = round;
+}
+
 /* To a remote queue: its bytes are reserved, and are to be written. */
 static enum rdmo_status
 append_remote(struct rdmo_round *round, struct rdmo_region *data, const struct rdmo_region *ptr,
@@ -165,8 +177,7 @@ append_remote(struct rdmo_round *round, struct rdmo_region *data, const struct r
 	enum rdmo_status status;
 
 	if (rdmo_region_must_look(data, word)) {
-		round->look = (struct rdmo_round_look){ data, word, ptr->rkey };
-		round->elsewhere = RDMO_LATER;
+		queue_look(round, data, word, ptr->rkey);
 		return RDMO_STATUS_OK;
 	}
 	status = rdmo_region_reserve(data, word, request->bytes, address);
@@ -204,10 +215,8 @@ static enum rdmo_status
 log_is_full(struct rdmo_round *round, struct rdmo_region *data, const struct rdmo_result *result)
 {
 	if (rdmo_region_must_look_at_head(data)) {
-		round->look = (struct rdmo_round_look){
-			data, data->va + offsetof(struct rdmo_log_header, head), data->rkey
-		};
-		round->elsewhere = RDMO_LATER;
+		queue_look(round, data, data->va + offsetof(struct rdmo_log_header, head),
+			   data->rkey);
 	} else if (result->flow->may_wait) {
 		round->elsewhere = RDMO_WAITS;
 	}

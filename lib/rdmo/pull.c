@@ -40,12 +40,19 @@ pull_find(const struct rdmo_lane *lane, const struct rdmo_peer *peer)
 }
 
 bool
-rdmo_pulls_are_busy(const struct rdmo_lane *lane)
+rdmo_pulls_use(struct rdmo_lane *lane, const struct rdmo_region *region)
 {
-	for (uint32_t i = 0; i < RDMO_PULL_ROUNDS; i++)
-		if (lane->pulls[i].peer != NULL)
-			return true;
-	return false;
+	bool is_used = false;
+
+	for (uint32_t i = 0; i < RDMO_PULL_ROUNDS; i++) {
+		struct rdmo_pull_round *pull = &lane->pulls[i];
+
+		if (pull->peer == NULL || !rdmo_round_uses(&pull->round, region))
+			continue;
+		rdmo_fetching_hurry(&pull->fetching);
+		is_used = true;
+	}
+	return is_used;
 }
 
 static void

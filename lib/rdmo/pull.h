@@ -48,7 +48,7 @@ uint32_t rdmo_pulls_run(struct rdmo_lane *lane);
 /* Nothing will be begun any more: go on with what is under way, and send the others home. */
 void rdmo_pulls_dismiss(struct rdmo_lane *lane);
 
-/* Are there any under way? */
-bool rdmo_pulls_are_busy(const struct rdmo_lane *lane);
+/* Are there any under way that have to do with this region? Those do not take longer than RDMO_HURRY_S from now on. */
+bool rdmo_pulls_use(struct rdmo_lane *lane, const struct rdmo_region *region);
 
 #endif

@@ -57,10 +57,10 @@ struct rdmo_region {
 	atomic_uint owner; /* the lane's number plus 1; 0: no lane's yet */
 	bool is_due;	   /* the round is to publish it; of a shared one never */
 	bool has_tail;	   /* a log; or there was an append to it */
-	const struct rdmo_round
-		*held_by;   /* which fetches payloads to it, and is the only one to append; NULL */
-	uint64_t word;	    /* the tail's address in the target, if it has one */
-	uint32_t word_rkey; /* of remote memory: for that */
+	/* NULL; or the only one to append: it fetches payloads to it, or its tail is remote, and being looked at or moved. */
+	const struct rdmo_round *held_by;
+	uint64_t word;	       /* the tail's address in the target, if it has one */
+	uint32_t word_rkey;    /* of remote memory: for that */
 	struct rdmo_look look; /* of remote memory, until it has one */
 	union {
 		struct rdmo_queue queue;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include <rte_malloc.h>
 
@@ -11,35 +10,13 @@
 #include "log.h"
 #include "remote.h"
 
-#define DEPTH 64 /* requests that are posted at once */
-#define SGES  8	 /* pieces of messages that one WRITE puts behind each other */
+/* Numbers of requests beside those of rounds: what is moved for who made it. */
+#define IO RDMO_REMOTE_ROUNDS
+
+/* Requests that are under way at once. */
+#define DEPTH (RDMO_REMOTE_ROUNDS * RDMO_REMOTE_DEPTH + 1)
 
 /* ---- Open and close ---- */
-
-static int
-memory_open(struct rdmo_remote *remote, struct rdmapmd_pd *pd)
-{
-	const size_t heads = RDMO_APPEND_HEADS * RDMO_ROUND * sizeof(*remote->heads);
-	const size_t bytes = heads + (RDMO_ROUND + 1) * sizeof(*remote->found) + RDMO_REMOTE_BUFFER;
-	int rc;
-	const uint32_t pieces =
-		remote->lane->attr.receive_bytes / (uint32_t)sizeof(struct rdmo_scatter_iov);
-
-	remote->writes.room = RDMO_APPEND_WRITES * RDMO_ROUND + pieces;
-	remote->writes.all = calloc(remote->writes.room, sizeof(*remote->writes.all));
-	remote->heads = rte_zmalloc("rdmo", bytes, RTE_CACHE_LINE_SIZE);
-	if (remote->writes.all == NULL || remote->heads == NULL)
-		return -ENOMEM;
-	remote->found = (void *)((uint8_t *)remote->heads + heads);
-	remote->buffer = (uint8_t *)(remote->found + RDMO_ROUND + 1);
-	rc = rdmapmd_mr_reg(pd, remote->heads, bytes, RDMAPMD_ACCESS_LOCAL_WRITE, &remote->mr);
-	if (rc != 0)
-		return rc;
-	remote->writes.heads = remote->heads;
-	remote->writes.head_key = remote->mr->lkey;
-	remote->writes.key = remote->lane->mr->lkey;
-	return 0;
-}
 
 static int
 queues_open(struct rdmo_remote *remote, struct rdmapmd_pd *pd)
@@ -48,13 +25,24 @@ queues_open(struct rdmo_remote *remote, struct rdmapmd_pd *pd)
 	struct rdmapmd_qp_init_attr qp = {
 		.td = remote->lane->td,
 		.qp_type = RDMAPMD_QPT_RC,
-		.cap = { .max_send_wr = DEPTH, .max_send_sge = SGES },
+		.cap = { .max_send_wr = DEPTH, .max_send_sge = RDMO_REMOTE_SGES },
 	};
 	int rc;
 
 	rc = rdmapmd_cq_create(pd->context, &cq, &remote->cq);
 	qp.send_cq = qp.recv_cq = remote->cq;
 	return rc == 0 ? rdmapmd_qp_create(pd, &qp, &remote->qp) : rc;
+}
+
+static int
+rounds_open(struct rdmo_remote *remote, struct rdmapmd_pd *pd)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < RDMO_REMOTE_ROUNDS && rc == 0; i++)
+		rc = rdmo_remote_round_open(&remote->rounds[i], remote->lane, remote->qp, pd, i,
+					    i == RDMO_REMOTE_PULLED);
+	return rc;
 }
 
 int
@@ -70,14 +58,11 @@ rdmo_remote_open(struct rdmo_lane *lane, struct rdmapmd_pd *pd, uint32_t gid_ind
 	if (made == NULL)
 		return -ENOMEM;
 	made->lane = lane;
-	made->round.writes = &made->writes;
-	made->round.fetches = &made->fetches;
-	made->round.lane = lane->round.lane;
 	TAILQ_INIT(&made->active);
-	TAILQ_INIT(&made->ran);
-	rc = memory_open(made, pd);
+	TAILQ_INIT(&made->pulling);
+	rc = queues_open(made, pd);
 	if (rc == 0)
-		rc = queues_open(made, pd);
+		rc = rounds_open(made, pd);
 	if (rc == 0)
 		rc = rdmo_end_tell(pd->context, gid_index, made->qp->qp_num, 0, 0, own);
 	if (rc == 0)
@@ -103,11 +88,23 @@ rdmo_remote_close(struct rdmo_remote *remote)
 		rdmapmd_qp_destroy(remote->qp);
 	if (remote->cq != NULL)
 		rdmapmd_cq_destroy(remote->cq);
-	if (remote->mr != NULL)
-		rdmapmd_mr_dereg(remote->mr);
-	rte_free(remote->heads);
-	free(remote->writes.all);
+	for (uint32_t i = 0; i < RDMO_REMOTE_ROUNDS; i++)
+		rdmo_remote_round_close(&remote->rounds[i]);
 	rte_free(remote);
+}
+
+/* ---- Connections ---- */
+
+/* Those that wait for a payload to be fetched go home, where they may be ended, or come again. */
+static void
+pulling_dismiss(struct rdmo_remote *remote)
+{
+	struct rdmo_peer *peer;
+
+	while ((peer = TAILQ_FIRST(&remote->pulling)) != NULL) {
+		TAILQ_REMOVE(&remote->pulling, peer, next);
+		rdmo_peer_ran(remote->lane, peer);
+	}
 }
 
 void
@@ -126,368 +123,77 @@ rdmo_remote_drop(struct rdmo_lane *lane, struct rdmo_remote *remote)
 			peer->turn = &lane->active;
 	}
 	TAILQ_CONCAT(&lane->active, &remote->active, next);
+	pulling_dismiss(remote);
 	TAILQ_REMOVE(&lane->remotes, remote, next);
 }
 
-/* ---- What a round posts ---- */
-
-/* Requests in the making. */
-struct batch {
-	struct rdmapmd_send_wr wrs[DEPTH];
-	struct rdmapmd_sge sges[DEPTH][SGES];
-	uint32_t count;
-};
-
-static struct rdmapmd_send_wr *
-batch_add(struct batch *batch, uint8_t opcode)
+bool
+rdmo_remote_is_busy(struct rdmo_remote *remote, const struct rdmo_lane *lane,
+		    const struct rdmo_region *region)
 {
-	struct rdmapmd_send_wr *wr = &batch->wrs[batch->count];
+	struct rdmo_remote_round *pulled = &remote->rounds[RDMO_REMOTE_PULLED];
 
-	*wr = (struct rdmapmd_send_wr){
-		.sg_list = batch->sges[batch->count++],
-		.opcode = opcode,
-	};
-	return wr;
+	if (remote->lane != lane)
+		return false;
+	if (remote->rounds[RDMO_REMOTE_DIRECT].is_running)
+		return true;
+	if (!pulled->is_running || !pulled->is_fetching)
+		return pulled->is_running;
+	/* It waits for an initiator, however slow that is: only who cannot do without waits with it. */
+	if (region != NULL && !rdmo_round_uses(&pulled->round, region))
+		return false;
+	rdmo_fetching_hurry(&pulled->fetching);
+	return true;
+}
+
+/* ---- Ends of what was posted ---- */
+
+static void
+io_end(struct rdmo_remote *remote, int rc)
+{
+	if (remote->io != NULL)
+		remote->io->rc = rc;
+	remote->io = NULL;
 }
 
 static void
-segment_add(struct batch *batch, struct rdmapmd_send_wr *wr, const void *at, uint32_t bytes,
-	    uint32_t lkey)
+remote_broken(struct rdmo_remote *remote, const char *why)
 {
-	batch->sges[batch->count - 1][wr->num_sge++] = (struct rdmapmd_sge){
-		.addr = (uintptr_t)at,
-		.length = bytes,
-		.lkey = lkey,
-	};
-}
-
-/* One WRITE for what lies behind each other at the target. */
-static void
-write_add(struct rdmo_remote *remote, struct batch *batch)
-{
-	const struct rdmo_writes *writes = &remote->writes;
-	const struct rdmo_write *write = &writes->all[remote->written];
-	struct rdmapmd_send_wr *wr = batch_add(batch, RDMAPMD_WR_RDMA_WRITE);
-	const uint32_t rkey = write->rkey;
-	uint64_t end = write->addr;
-
-	wr->wr.rdma.remote_addr = write->addr;
-	wr->wr.rdma.rkey = rkey;
-	do {
-		segment_add(batch, wr, write->from, write->bytes, write->lkey);
-		end += write->bytes;
-		write = &writes->all[++remote->written];
-	} while (remote->written < writes->count && wr->num_sge < SGES && write->rkey == rkey &&
-		 write->addr == end);
-}
-
-/* Move the next due tail. */
-static void
-move_add(struct rdmo_remote *remote, struct batch *batch)
-{
-	struct rdmapmd_send_wr *wr = batch_add(batch, RDMAPMD_WR_ATOMIC_CMP_AND_SWP);
-	struct rdmo_region *queue = remote->round.queues[remote->moved];
-	const struct rdmo_tail_move move = rdmo_tail_move(rdmo_region_tail(queue));
-
-	wr->wr.atomic.remote_addr = queue->word;
-	wr->wr.atomic.rkey = queue->word_rkey;
-	/* As they lie in memory. */
-	wr->wr.atomic.compare_add = rte_cpu_to_le_64(move.compare);
-	wr->wr.atomic.swap = rte_cpu_to_le_64(move.swap);
-	segment_add(batch, wr, &remote->found[remote->moved], sizeof(*remote->found),
-		    remote->mr->lkey);
-	remote->moves[remote->moved++] = move;
-}
-
-static void
-look_add(struct rdmo_remote *remote, struct batch *batch)
-{
-	struct rdmapmd_send_wr *wr = batch_add(batch, RDMAPMD_WR_RDMA_READ);
-
-	wr->wr.rdma.remote_addr = remote->round.look.word;
-	wr->wr.rdma.rkey = remote->round.look.rkey;
-	segment_add(batch, wr, &remote->found[RDMO_ROUND], sizeof(*remote->found),
-		    remote->mr->lkey);
-	remote->has_looked = true;
-}
-
-static void
-atomic_add(struct rdmo_remote *remote, struct batch *batch)
-{
-	const struct rdmo_round_atomic *atomic = &remote->round.atomic;
-	struct rdmapmd_send_wr *wr =
-		batch_add(batch, atomic->is_swap ? RDMAPMD_WR_ATOMIC_CMP_AND_SWP
-						 : RDMAPMD_WR_ATOMIC_FETCH_AND_ADD);
-
-	wr->wr.atomic.remote_addr = atomic->addr;
-	wr->wr.atomic.rkey = atomic->rkey;
-	wr->wr.atomic.compare_add =
-		atomic->is_swap ? rte_cpu_to_le_64(atomic->operand) : atomic->operand;
-	wr->wr.atomic.swap = rte_cpu_to_le_64(atomic->swap);
-	segment_add(batch, wr, &remote->found[RDMO_ROUND], sizeof(*remote->found),
-		    remote->mr->lkey);
-	remote->has_looked = true;
-}
-
-/* The next piece of a GATHER, behind the others: an answer is no longer than the buffer. */
-static void
-gather_add(struct rdmo_remote *remote, struct batch *batch)
-{
-	const struct rdmo_gather_iov *piece = &remote->round.gather.pieces[remote->gathered++];
-	const uint32_t bytes = rte_le_to_cpu_32(piece->len);
-	const struct rdmo_region *region;
-	struct rdmapmd_send_wr *wr;
-
-	if (bytes == 0)
+	if (remote->is_broken)
 		return;
-	region = rdmo_map_find(&remote->lane->regions, rte_le_to_cpu_64(piece->rkey));
-	wr = batch_add(batch, RDMAPMD_WR_RDMA_READ);
-	wr->wr.rdma.remote_addr = rte_le_to_cpu_64(piece->addr);
-	wr->wr.rdma.rkey = region->rkey;
-	segment_add(batch, wr, remote->buffer + remote->gathered_bytes, bytes, remote->mr->lkey);
-	remote->gathered_bytes += bytes;
-}
-
-static void
-remote_broken(struct rdmo_remote *remote)
-{
+	RDMO_LOG(NOTICE, "a remote target is lost: %s", why);
 	remote->is_broken = true;
-	remote->is_under_way = false;
+	io_end(remote, -EIO);
+	for (uint32_t i = 0; i < RDMO_REMOTE_ROUNDS; i++)
+		rdmo_remote_round_lose(&remote->rounds[i]);
 	atomic_store_explicit(&remote->has_broken, true, memory_order_release);
 	rdmo_lane_tell_ended(remote->lane);
 }
 
-/* The last one completes, and all before it with it. */
+/* What has completed: one for all that a round had posted, or the first of those that have failed, which is all others' end as well. */
 static void
-batch_post(struct rdmo_remote *remote, struct batch *batch)
+completions_take(struct rdmo_remote *remote)
 {
-	batch->wrs[batch->count - 1].send_flags = RDMAPMD_SEND_SIGNALED;
-	remote->is_under_way = true;
-	if (rdmapmd_post_send(remote->qp, batch->wrs, (uint16_t)batch->count) != batch->count)
-		remote_broken(remote);
+	struct rdmapmd_wc wc[RDMO_REMOTE_ROUNDS + 1];
+	const uint16_t n = rdmapmd_poll_cq(remote->cq, wc, RTE_DIM(wc));
+
+	for (uint16_t i = 0; i < n && !remote->is_broken; i++)
+		if (wc[i].status != RDMAPMD_WC_SUCCESS)
+			remote_broken(remote, rdmapmd_wc_status_str(wc[i].status));
+		else if (wc[i].wr_id == IO)
+			io_end(remote, 0);
+		else
+			rdmo_remote_round_completed(&remote->rounds[wc[i].wr_id]);
 }
 
-/* ---- A payload that is still the initiator's, a part at a time ---- */
-
-/* The initiator whose it is: a round has one. */
-static struct rdmo_peer *
-part_peer(const struct rdmo_remote *remote)
-{
-	return container_of(remote->fetches.flow, struct rdmo_peer, flow);
-}
-
-/* Fetch the next part into the buffer. False: there is none. */
-static bool
-part_fetch(struct rdmo_remote *remote)
-{
-	const struct rdmo_fetch *piece = &remote->fetches.all[remote->piece];
-	struct rdmo_peer *peer;
-
-	if (remote->piece == remote->fetches.count)
-		return false;
-	peer = part_peer(remote);
-	if (remote->piece == 0 && remote->piece_done == 0)
-		rdmo_fetch_allow(peer, remote->fetches.all, remote->fetches.count);
-	remote->part = (struct rdmo_fetch){
-		.from = piece->from + remote->piece_done,
-		.to = (uintptr_t)remote->buffer,
-		.from_key = piece->from_key,
-		.to_key = remote->mr->lkey,
-		.bytes = RTE_MIN(piece->bytes - remote->piece_done, RDMO_REMOTE_BUFFER),
-	};
-	remote->fetching = (struct rdmo_fetching){ .all = &remote->part, .count = 1 };
-	peer->fetching = &remote->fetching;
-	remote->is_fetching = remote->is_under_way = true;
-	rdmo_fetch_begin(remote->lane, peer);
-	return true;
-}
-
-/* What is in the buffer goes to the target. */
+/* Go on with a round that was begun, and see whether it is over. */
 static void
-part_write(struct rdmo_remote *remote)
+round_go_on(struct rdmo_remote *remote, struct rdmo_remote_round *round)
 {
-	const struct rdmo_fetch *piece = &remote->fetches.all[remote->piece];
-	struct batch batch = { .count = 0 };
-	struct rdmapmd_send_wr *wr = batch_add(&batch, RDMAPMD_WR_RDMA_WRITE);
-
-	wr->wr.rdma.remote_addr = piece->to + remote->piece_done;
-	wr->wr.rdma.rkey = piece->to_key;
-	segment_add(&batch, wr, remote->buffer, remote->part.bytes, remote->mr->lkey);
-	rdmo_round_passed(&remote->round, remote->buffer, remote->part.bytes);
-	remote->piece_done += remote->part.bytes;
-	if (remote->piece_done == piece->bytes) {
-		remote->piece++;
-		remote->piece_done = 0;
-	}
-	batch_post(remote, &batch);
-}
-
-/* ---- All of a round ---- */
-
-/* As much of the round as there is room for, in its order. */
-static void
-part_post(struct rdmo_remote *remote)
-{
-	struct batch batch;
-
-	batch.count = 0;
-	if (remote->round.atomic.queue != NULL && remote->has_looked && !remote->has_reserved)
-		remote->has_reserved = remote->has_looked = rdmo_round_reserved(
-			&remote->round, rte_le_to_cpu_64(remote->found[RDMO_ROUND]));
-	if (part_fetch(remote))
-		return;
-	if (remote->fetches.count > 0 && !remote->has_fetched) {
-		remote->has_fetched = true;
-		rdmo_round_fetched(&remote->round);
-	}
-	while (batch.count < DEPTH && remote->written < remote->writes.count)
-		write_add(remote, &batch);
-	while (batch.count < DEPTH && remote->moved < remote->round.due)
-		move_add(remote, &batch);
-	if (batch.count < DEPTH && remote->round.look.queue != NULL && !remote->has_looked)
-		look_add(remote, &batch);
-	if (batch.count < DEPTH && remote->round.atomic.result != NULL && !remote->has_looked)
-		atomic_add(remote, &batch);
-	while (batch.count < DEPTH && remote->round.gather.result != NULL &&
-	       remote->gathered < remote->round.gather.count)
-		gather_add(remote, &batch);
-	if (batch.count > 0)
-		batch_post(remote, &batch);
-}
-
-/* ---- Between two rounds ---- */
-
-void
-rdmo_remote_io_begin(struct rdmo_remote_io *io)
-{
-	struct rdmo_remote *remote = io->remote;
-	struct batch batch = { .count = 0 };
-	struct rdmapmd_send_wr *wr;
-
-	io->rc = -EIO;
-	if (remote->is_broken)
-		return;
-	wr = batch_add(&batch, io->is_write ? RDMAPMD_WR_RDMA_WRITE : RDMAPMD_WR_RDMA_READ);
-	wr->wr.rdma.remote_addr = io->addr;
-	wr->wr.rdma.rkey = io->rkey;
-	segment_add(&batch, wr, io->at, io->bytes, io->lkey);
-	batch_post(remote, &batch);
-	remote->io = remote->is_under_way ? io : NULL;
-}
-
-/* ---- Rounds ---- */
-
-static void
-results_take(struct rdmo_remote *remote)
-{
-	struct rdmo_round *round = &remote->round;
-
-	round->gather.from = remote->buffer;
-	for (uint32_t i = 0; i < remote->moved; i++)
-		rdmo_round_moved(round, i, &remote->moves[i], rte_le_to_cpu_64(remote->found[i]));
-	if (round->atomic.result != NULL && round->atomic.queue == NULL &&
-	    rdmo_op_has_value(round->atomic.result->op_id))
-		round->atomic.result->value = rte_le_to_cpu_64(remote->found[RDMO_ROUND]);
-	if (round->look.queue != NULL)
-		rdmo_region_seen(round->look.queue, round->look.word,
-				 rte_le_to_cpu_64(remote->found[RDMO_ROUND]));
-}
-
-/* Nothing of it is under way any more. */
-static void
-round_end(struct rdmo_remote *remote)
-{
-	struct rdmo_lane *lane = remote->lane;
-	struct rdmo_peer *peer;
-
-	if (remote->fetches.count > 0)
-		part_peer(remote)->fetching = NULL;
-	if (remote->is_broken)
-		rdmo_round_lose(&remote->round);
-	else if (remote->fetches.count > 0 && remote->fetching.has_failed)
-		rdmo_round_abandon(&remote->round);
-	else
-		results_take(remote);
-	rdmo_round_conclude(&remote->round);
-	rdmo_lane_tell_notified(lane, &remote->round);
-	rdmo_results_answer(lane, &remote->round);
-	while ((peer = TAILQ_FIRST(&remote->ran)) != NULL) {
-		TAILQ_REMOVE(&remote->ran, peer, next);
-		rdmo_peer_ran(lane, peer);
-	}
-}
-
-static void
-round_run(struct rdmo_lane *lane, struct rdmo_remote *remote)
-{
-	struct rdmo_round *round = &remote->round;
-	struct rdmo_peer *peer;
-
-	rdmo_round_begin(round);
-	remote->written = remote->moved = remote->piece = remote->piece_done = 0;
-	remote->gathered = remote->gathered_bytes = 0;
-	remote->has_looked = remote->has_reserved = false;
-	remote->has_fetched = remote->fetching.has_failed = false;
-	while (round->count < RDMO_ROUND && round->look.queue == NULL &&
-	       (peer = rdmo_peer_pick(lane, &remote->active)) != NULL) {
-		if (remote->is_broken)
-			atomic_store_explicit(&peer->flow.is_lost, true, memory_order_relaxed);
-		peer->is_away = true;
-		TAILQ_INSERT_TAIL(&remote->ran, peer, next);
-		rdmo_peer_execute(peer, round, &lane->regions);
-		if (peer->is_next)
-			break;
-	}
-	part_post(remote);
-	if (!remote->is_under_way)
-		round_end(remote);
-}
-
-uint32_t
-rdmo_remotes_run(struct rdmo_lane *lane)
-{
-	struct rdmo_remote *remote;
-	uint32_t done = 0;
-
-	TAILQ_FOREACH(remote, &lane->remotes, next) {
-		if (remote->is_under_way || TAILQ_EMPTY(&remote->active))
-			continue;
-		round_run(lane, remote);
-		done += remote->round.count;
-	}
-	return done;
-}
-
-/* A part of a payload is there, or will not be. */
-static void
-part_fetched(struct rdmo_remote *remote)
-{
-	if (!rdmo_fetching_is_over(&remote->fetching))
-		return;
-	rdmo_fetch_end(remote->lane, part_peer(remote));
-	remote->is_fetching = remote->is_under_way = false;
-	if (!remote->fetching.has_failed)
-		part_write(remote);
-}
-
-/* One completion for all that was posted, or the first of those that have failed. */
-static void
-part_completed(struct rdmo_remote *remote)
-{
-	struct rdmapmd_wc wc;
-
-	if (rdmapmd_poll_cq(remote->cq, &wc, 1) == 0)
-		return;
-	remote->is_under_way = false;
-	if (remote->io != NULL)
-		remote->io->rc = wc.status == RDMAPMD_WC_SUCCESS ? 0 : -EIO;
-	if (wc.status == RDMAPMD_WC_SUCCESS) {
-		if (remote->io == NULL)
-			part_post(remote);
-		return;
-	}
-	RDMO_LOG(NOTICE, "a remote target is lost: %s", rdmapmd_wc_status_str(wc.status));
-	remote_broken(remote);
+	if (round->is_lost)
+		remote_broken(remote, "its queue pair takes no more requests");
+	if (rdmo_remote_round_is_over(round))
+		rdmo_remote_round_end(round);
 }
 
 void
@@ -496,16 +202,122 @@ rdmo_remotes_collect(struct rdmo_lane *lane)
 	struct rdmo_remote *remote;
 
 	TAILQ_FOREACH(remote, &lane->remotes, next) {
-		if (!remote->is_under_way)
-			continue;
-		if (remote->is_fetching)
-			part_fetched(remote);
-		else
-			part_completed(remote);
-		if (remote->is_under_way)
-			continue;
-		if (remote->io == NULL)
-			round_end(remote);
-		remote->io = NULL;
+		struct rdmo_remote_round *direct = &remote->rounds[RDMO_REMOTE_DIRECT];
+		struct rdmo_remote_round *pulled = &remote->rounds[RDMO_REMOTE_PULLED];
+
+		if (direct->is_under_way || pulled->is_under_way || remote->io != NULL)
+			completions_take(remote);
+		rdmo_remote_round_look(pulled);
+		round_go_on(remote, direct);
+		round_go_on(remote, pulled);
 	}
+}
+
+/* ---- Beside rounds ---- */
+
+void
+rdmo_remote_io_begin(struct rdmo_remote_io *io)
+{
+	struct rdmo_remote *remote = io->remote;
+	const struct rdmapmd_sge sge = {
+		.addr = (uintptr_t)io->at,
+		.length = io->bytes,
+		.lkey = io->lkey,
+	};
+	const struct rdmapmd_send_wr wr = {
+		.wr_id = IO,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = io->is_write ? RDMAPMD_WR_RDMA_WRITE : RDMAPMD_WR_RDMA_READ,
+		.send_flags = RDMAPMD_SEND_SIGNALED,
+		.wr.rdma.remote_addr = io->addr,
+		.wr.rdma.rkey = io->rkey,
+	};
+
+	io->rc = -EIO;
+	if (remote->is_broken)
+		return;
+	remote->io = io;
+	if (rdmapmd_post_send(remote->qp, &wr, 1) != 1)
+		remote_broken(remote, "its queue pair takes no more requests");
+}
+
+/* ---- Rounds ---- */
+
+static void
+direct_run(struct rdmo_remote *remote)
+{
+	struct rdmo_remote_round *direct = &remote->rounds[RDMO_REMOTE_DIRECT];
+	const struct rdmo_round *round = &direct->round;
+	struct rdmo_peer *peer;
+
+	rdmo_remote_round_begin(direct);
+	while (round->count < RDMO_ROUND && round->look.queue == NULL &&
+	       (peer = rdmo_peer_pick(remote->lane, &remote->active)) != NULL) {
+		rdmo_remote_round_execute(direct, peer);
+		if (peer->is_next)
+			break;
+		if (peer->elsewhere != RDMO_PULLED)
+			continue;
+		/* Its payload is to be fetched: nothing of it is in the round, which takes such an operation only to say so. */
+		TAILQ_REMOVE(&direct->ran, peer, next);
+		TAILQ_INSERT_TAIL(&remote->pulling, peer, next);
+	}
+	rdmo_remote_round_post(direct);
+	round_go_on(remote, direct);
+}
+
+/* Of one connection: the first one, which stays that as long as the other round appends to its queue. */
+static void
+pulled_run(struct rdmo_remote *remote)
+{
+	struct rdmo_remote_round *pulled = &remote->rounds[RDMO_REMOTE_PULLED];
+	struct rdmo_peer *peer = TAILQ_FIRST(&remote->pulling);
+
+	TAILQ_REMOVE(&remote->pulling, peer, next);
+	rdmo_remote_round_begin(pulled);
+	rdmo_remote_round_execute(pulled, peer);
+	if (pulled->round.count == 0 && peer->elsewhere == RDMO_BUSY) {
+		TAILQ_REMOVE(&pulled->ran, peer, next);
+		TAILQ_INSERT_HEAD(&remote->pulling, peer, next);
+		pulled->is_running = false;
+		return;
+	}
+	rdmo_remote_round_post(pulled);
+	round_go_on(remote, pulled);
+}
+
+uint32_t
+rdmo_remotes_run(struct rdmo_lane *lane)
+{
+	const bool is_asked = atomic_load_explicit(&lane->asked, memory_order_relaxed) != NULL;
+	struct rdmo_remote *remote;
+	uint32_t done = 0;
+
+	TAILQ_FOREACH(remote, &lane->remotes, next) {
+		struct rdmo_remote_round *direct = &remote->rounds[RDMO_REMOTE_DIRECT];
+		struct rdmo_remote_round *pulled = &remote->rounds[RDMO_REMOTE_PULLED];
+
+		if (is_asked)
+			pulling_dismiss(remote);
+		/* First: else the other one, which is begun again and again, might leave it no queue. */
+		if (!pulled->is_running && !TAILQ_EMPTY(&remote->pulling)) {
+			pulled_run(remote);
+			done += pulled->round.count;
+		}
+		if (!direct->is_running && !TAILQ_EMPTY(&remote->active)) {
+			direct_run(remote);
+			done += direct->round.count;
+		}
+	}
+	return done;
+}
+
+void
+rdmo_remotes_dismiss(struct rdmo_lane *lane)
+{
+	struct rdmo_remote *remote;
+
+	TAILQ_FOREACH(remote, &lane->remotes, next)
+		pulling_dismiss(remote);
 }

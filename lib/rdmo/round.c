@@ -176,9 +176,21 @@ result_settle(struct rdmo_round *round, struct rdmo_result *result)
 		result_notify(round, result);
 }
 
+/* Of a remote target: others may append to them again. */
+static void
+queues_free(struct rdmo_round *round)
+{
+	for (uint32_t i = 0; i < round->due; i++)
+		round->queues[i]->held_by = NULL;
+	if (round->look.queue != NULL)
+		round->look.queue->held_by = NULL;
+}
+
 void
 rdmo_round_conclude(struct rdmo_round *round)
 {
+	if (round->writes != NULL)
+		queues_free(round);
 	for (uint32_t i = 0; i < round->due; i++)
 		round->queues[i]->is_due = false;
 	round->due = 0;
@@ -269,6 +281,34 @@ results_lose(struct rdmo_round *round, enum rdmo_status status)
 			result->queue = NULL;
 		}
 	}
+}
+
+/* Does it have one of these bytes? No sum that could wrap. */
+static bool
+region_meets(const struct rdmo_region *region, uint64_t addr, uint64_t bytes)
+{
+	return addr - region->va < region->len || region->va - addr < bytes;
+}
+
+bool
+rdmo_round_uses(const struct rdmo_round *round, const struct rdmo_region *region)
+{
+	const struct rdmo_fetches *fetches = round->fetches;
+
+	if (round->atomic.queue == region ||
+	    (round->atomic.result != NULL &&
+	     region_meets(region, round->atomic.addr, sizeof(rte_le64_t))))
+		return true;
+	for (uint32_t i = 0; i < round->result_count; i++)
+		if (round->results[i].queue == region || round->results[i].notify == region)
+			return true;
+	for (uint32_t i = 0; i < round->due; i++)
+		if (region_meets(region, round->queues[i]->word, sizeof(rte_le64_t)))
+			return true;
+	for (uint32_t i = 0; i < fetches->count; i++)
+		if (region_meets(region, fetches->all[i].to, fetches->all[i].bytes))
+			return true;
+	return false;
 }
 
 void

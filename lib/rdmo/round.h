@@ -16,7 +16,7 @@
  * A round for a remote target has one of its own (`writes`): what is to be written is noted, from where it lies in the messages; the
  * caller writes it, then moves the tails or does the atomic, then says how that went (rdmo_round_moved(), rdmo_round_lose()), and has the results
  * (rdmo_round_conclude()). A queue whose tail is not known yet, or a log that seems to be full, stops the round: the caller is to read its
- * tail, or its head (`look`).
+ * tail, or its head (`look`). Until it is over nobody else appends to these queues.
  *
  * A payload that is still the initiator's is fetched into the place that was reserved for it, by a round that has room for that (`fetches`):
  * of one connection alone, and of such operations alone. The caller fetches, and says how that went: rdmo_round_fetched(),
@@ -218,6 +218,9 @@ void rdmo_round_passed(struct rdmo_round *round, const void *bytes, uint32_t cou
 
 /* All of it is there: the round can be settled; of a remote target what is noted next is to be written. */
 void rdmo_round_fetched(struct rdmo_round *round);
+
+/* Has what it is to do, when all of it is there, to do with this region? */
+bool rdmo_round_uses(const struct rdmo_round *round, const struct rdmo_region *region);
 
 /* The initiator's connection has broken: what was reserved is free again, and nothing is left to be settled. */
 void rdmo_round_abandon(struct rdmo_round *round);

@@ -13,8 +13,9 @@
 #include <rte_cycles.h>
 
 #include "port.h"
+#include "rdmo/end.h"
 #include "rdmo/worker.h"
-#include "rdmo_world.h"
+#include "rdmo_raw.h"
 
 #define LARGE 50000u
 
@@ -398,17 +399,31 @@ test_a_payload_that_cannot_be_had(void **state)
 	rdmo_expect(world.conn, &good, RDMO_STATUS_OK, queue_at(rdmo_tail_of()));
 }
 
-/* One whose READs are under way, of any lane: the worker is polled here until there is one. */
+/* One whose READs are under way, of any lane; NULL: there is none. Nobody polls. */
+static struct rdmo_peer *
+fetching_find(void)
+{
+	for (uint32_t i = 0; i < world.lcores; i++) {
+		struct rdmo_lane *lane = &world.worker->crew.lanes[i];
+
+		if (!TAILQ_EMPTY(&lane->fetching))
+			return TAILQ_FIRST(&lane->fetching);
+	}
+	return NULL;
+}
+
+/* Likewise; the worker is polled here until there is one. */
 static struct rdmo_peer *
 fetching_peer(void)
 {
+	struct rdmo_peer *peer;
+
 	for (uint32_t tries = 0; tries < 500000; tries++, usleep(10))
 		for (uint32_t i = 0; i < world.lcores; i++) {
-			struct rdmo_lane *lane = &world.worker->crew.lanes[i];
-
 			rdmo_worker_poll(world.worker, i);
-			if (!TAILQ_EMPTY(&lane->fetching))
-				return TAILQ_FIRST(&lane->fetching);
+			peer = fetching_find();
+			if (peer != NULL)
+				return peer;
 		}
 	rdmo_pollers_start();
 	fail_msg("nothing is fetched");
@@ -485,6 +500,121 @@ test_a_fetch_ends_while_memory_is_taken_back(void **state)
 	assert_int_equal(done.status, RDMO_STATUS_UNKNOWN);
 	rdmo_disconnect(other);
 	rdmo_wait_connections(1);
+}
+
+/* ---- An initiator whose device answers no more ---- */
+
+/*
+ * Its append, whose payload is to be fetched from it: READs are under way when this returns, for as long as the worker's device asks once
+ * more. Nobody polls.
+ */
+static struct rdmo_peer *
+slow_begin(void)
+{
+	const struct rdmo_append_hdr hdr = {
+		.ptr_addr = rte_cpu_to_le_64((uintptr_t)&world.tail),
+		.ptr_rkey = rte_cpu_to_le_64(world.ptr_key),
+		.data_rkey = rte_cpu_to_le_64(world.data_key),
+	};
+	const struct rdmo_pull pull = {
+		.addr = rte_cpu_to_le_64((uintptr_t)rdmo_own.bytes),
+		.rkey = rte_cpu_to_le_32(rdmo_own.mr->rkey),
+		.len = RTE_LE32(LARGE),
+	};
+	struct rdmo_writer w;
+
+	rdmo_raw_open();
+	rdmo_writer_begin(&w, rdmo_raw_message(), RDMO_RAW_BYTES, RDMO_MSG_REQUESTS,
+			  rdmo_raw.session, 1);
+	assert_true(rdmo_writer_append(&w, RDMO_ID, RDMO_FLAG_PULL, &hdr, &pull, sizeof(pull)));
+	rdmo_pollers_stop();
+	rdmo_raw_send(rdmo_writer_end(&w, RDMO_RAW_RECEIVES));
+	rdmo_end_break(rdmo_raw.qp);
+	return fetching_peer();
+}
+
+/* The worker is polled, and has lost it. */
+static void
+slow_end(void)
+{
+	rdmo_wait_connections(1);
+	rdmo_raw_close();
+}
+
+/* Operations of others on other memory of the target, and memory that is taken back: before its time is over, in one of so many tries. */
+static void
+test_others_go_on_beside_a_slow_initiator(void **state)
+{
+	const struct rdmo_scatter_iov iov = rdmo_piece_of(world.area, world.area_key, 3);
+	const void *const data[] = { "abc" };
+	const struct rdmo_op scatter = rdmo_scatter_of(1, &iov, data, 1);
+	const struct rdmo_mr_attr attr = {
+		.addr = world.area,
+		.length = sizeof(world.area),
+		.rights = RDMO_RIGHT_READ,
+	};
+	bool is_still;
+
+	(void)state;
+	for (uint32_t tries = 0; tries < 20; tries++) {
+		slow_begin();
+		rdmo_pollers_start();
+		rdmo_expect(world.conn, &scatter, RDMO_STATUS_OK, 0);
+		assert_int_equal(rdmo_mr_dereg(world.target, world.read_key), 0);
+		rdmo_pollers_stop();
+		is_still = fetching_find() != NULL;
+		rdmo_pollers_start();
+		assert_memory_equal(world.area, "abc", 3);
+		slow_end();
+		if (is_still)
+			return;
+		assert_int_equal(rdmo_mr_reg(world.target, &attr, &world.read_key), 0);
+	}
+	fail_msg("others have waited for a slow initiator, each time");
+}
+
+static void *
+queue_dereg(void *arg)
+{
+	(void)arg;
+	return (void *)(intptr_t)rdmo_mr_dereg(world.target, world.data_key);
+}
+
+/* By who takes back the memory that its payload is to go to: it has a moment more, and not all of its time; in one of so many tries. */
+static void
+test_a_slow_initiator_is_not_waited_for_long(void **state)
+{
+	const struct rdmo_mr_attr attr = {
+		.addr = world.queue,
+		.length = sizeof(world.queue),
+		.rights = RDMO_RIGHT_APPEND,
+	};
+	const uint64_t hurry = RDMO_HURRY_S * rte_get_timer_hz();
+	const struct rdmo_peer *peer;
+	bool is_hurried = false;
+	pthread_t thread;
+	void *rc;
+
+	(void)state;
+	for (uint32_t tries = 0; tries < 20 && !is_hurried; tries++) {
+		if (tries > 0)
+			assert_int_equal(rdmo_mr_reg(world.target, &attr, &world.data_key), 0);
+		peer = slow_begin();
+		assert_true(peer->fetch_until > rte_get_timer_cycles() + hurry);
+		assert_int_equal(pthread_create(&thread, NULL, queue_dereg, NULL), 0);
+		while (fetching_find() != NULL && !is_hurried) {
+			for (uint32_t i = 0; i < world.lcores; i++)
+				rdmo_worker_poll(world.worker, i);
+			is_hurried = fetching_find() != NULL &&
+				     peer->fetch_until <= rte_get_timer_cycles() + hurry;
+		}
+		rdmo_pollers_start();
+		assert_int_equal(pthread_join(thread, &rc), 0);
+		assert_int_equal((intptr_t)rc, 0);
+		slow_end();
+	}
+	assert_true(is_hurried);
+	assert_int_equal(rdmo_tail_of(), 0);
 }
 
 /* It is the target's again when the call returns: nothing is written to it any more. */
@@ -567,6 +697,8 @@ main(int argc, char **argv)
 		TEST(test_a_payload_that_cannot_be_had),
 		TEST(test_a_fetch_that_takes_too_long),
 		TEST(test_a_fetch_ends_while_memory_is_taken_back),
+		TEST(test_others_go_on_beside_a_slow_initiator),
+		TEST(test_a_slow_initiator_is_not_waited_for_long),
 		TEST(test_memory_is_taken_back_under_a_fetch),
 		TEST(test_ends_under_fetches),
 	};

@@ -68,26 +68,6 @@ test_a_pull_is_for_a_round_that_fetches(void **state)
 	assert_null(world.table[1].held_by);
 }
 
-/* A payload that lies in its message, by another round. */
-static bool
-append_by(struct rdmo_round *round)
-{
-	const struct rdmo_append_hdr hdr = {
-		.ptr_addr = rte_cpu_to_le_64((uintptr_t)&world.target.tail),
-		.ptr_rkey = RTE_LE64(PTR_KEY),
-		.data_rkey = RTE_LE64(DATA_KEY),
-	};
-	const struct rdmo_request request = {
-		.id = ID,
-		.op_id = RDMO_OP_APPEND,
-		.append = &hdr,
-		.payload = (const uint8_t *)"x",
-		.bytes = 1,
-	};
-
-	return rdmo_round_execute(round, &world.regions, &world.flow, &request);
-}
-
 /* Nothing is told before it is there, and nobody else is between. */
 static void
 test_payloads_are_fetched_to_their_places(void **state)
@@ -110,14 +90,14 @@ test_payloads_are_fetched_to_their_places(void **state)
 	assert_ptr_equal(region->held_by, own);
 	assert_int_equal(round_tail_at(), 0);
 	assert_int_equal(world.target.queue[0], 0xa5);
-	assert_false(append_by(&other));
+	assert_false(round_append_by(&other));
 	assert_int_equal(other.elsewhere, RDMO_BUSY);
 	rdmo_round_fetched(own);
 	rdmo_round_settle(own);
 	round_expect(0, RDMO_STATUS_OK, queue);
 	round_expect(1, RDMO_STATUS_OK, queue + 101);
 	assert_int_equal(round_tail_at(), 151);
-	assert_true(append_by(&other));
+	assert_true(round_append_by(&other));
 	assert_int_equal(other.results[0].value, queue + 151);
 }
 
@@ -143,6 +123,38 @@ test_a_fetch_that_fails_leaves_nothing(void **state)
 	rdmo_round_settle(&world.round);
 	round_expect(0, RDMO_STATUS_OK, queue);
 	assert_int_equal(round_tail_at(), 4);
+}
+
+/* Its queue's memory, and where that has its tail: until the payload is there, and no other memory. */
+static void
+test_what_a_round_that_fetches_uses(void **state)
+{
+	const struct rdmo_scatter_iov iov = round_piece(world.target.memory + 9, WRITE_KEY, 7);
+	const struct rdmo_pull pull = pull_of(0x1000, 5, 7);
+	const void *const data[] = { &pull };
+	struct rdmo_region near = { .va = (uintptr_t)world.target.memory, .len = 9 };
+
+	(void)state;
+	make_fetching();
+	add_pull(100);
+	round_run();
+	assert_true(rdmo_round_uses(&world.round, &world.table[0]));
+	assert_true(rdmo_round_uses(&world.round, &world.table[1]));
+	assert_false(rdmo_round_uses(&world.round, &world.table[2]));
+	rdmo_round_abandon(&world.round);
+	rdmo_round_begin(&world.round);
+	assert_true(rdmo_writer_scatter(&world.writer, ID, RDMO_FLAG_PULL, &iov, data, 1));
+	round_run();
+	assert_false(rdmo_round_uses(&world.round, &world.table[1]));
+	assert_true(rdmo_round_uses(&world.round, &world.table[2]));
+	/* Up to its first byte, with it, with its last one, behind it. */
+	assert_false(rdmo_round_uses(&world.round, &near));
+	near.len = 10;
+	assert_true(rdmo_round_uses(&world.round, &near));
+	near.va += 15;
+	assert_true(rdmo_round_uses(&world.round, &near));
+	near.va++;
+	assert_false(rdmo_round_uses(&world.round, &near));
 }
 
 static struct rdmo_request
@@ -251,6 +263,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_a_pull_is_for_a_round_that_fetches),
 	TEST(test_payloads_are_fetched_to_their_places),
 	TEST(test_a_fetch_that_fails_leaves_nothing),
+	TEST(test_what_a_round_that_fetches_uses),
 	TEST(test_what_a_round_that_fetches_takes),
 	TEST(test_what_pulls_are_refused_for),
 	TEST(test_pieces_are_fetched),

@@ -216,6 +216,40 @@ test_a_remote_tail_that_others_move(void **state)
 	round_expect(0, RDMO_STATUS_TAIL, 0);
 }
 
+/* From when its tail is asked for, or bytes of it are reserved, until the round is over: two may be under way. */
+static void
+test_a_remote_queue_is_one_round_s(void **state)
+{
+	const uint64_t at = (uintptr_t)world.target.queue;
+	struct rdmo_write other_written[8];
+	struct rdmo_writes other_writes = { .all = other_written, .room = RTE_DIM(other_written) };
+	struct rdmo_round other = { .writes = &other_writes };
+	struct rdmo_tail_move move;
+
+	(void)state;
+	make_remote();
+	rdmo_round_begin(&other);
+	round_append_text("one");
+	round_run();
+	assert_false(round_append_by(&other));
+	assert_int_equal(other.elsewhere, RDMO_BUSY);
+	rdmo_region_seen(world.round.look.queue, world.round.look.word, at);
+	rdmo_round_conclude(&world.round);
+	assert_true(round_append_by(&other));
+	rdmo_round_begin(&world.round);
+	round_append_text("one");
+	round_run();
+	assert_false(world.is_done);
+	assert_int_equal(world.round.elsewhere, RDMO_BUSY);
+	move = rdmo_tail_move(rdmo_region_tail(other.queues[0]));
+	rdmo_round_moved(&other, 0, &move, at);
+	rdmo_round_conclude(&other);
+	round_append_text("one");
+	round_run();
+	assert_true(world.is_done);
+	assert_int_equal(world.round.results[0].value, at + 1);
+}
+
 /* Somebody else has moved it, or nobody knows: what was in the round is not told as done, and a FLUSH tells of it. */
 static void
 test_a_remote_round_that_fails(void **state)
@@ -282,6 +316,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_what_is_to_be_written_to_a_remote_target),
 	TEST(test_a_remote_number_is_alone),
 	TEST(test_a_remote_put_signals),
+	TEST(test_a_remote_queue_is_one_round_s),
 	TEST(test_a_remote_round_that_fails),
 	TEST(test_what_a_remote_round_takes),
 	TEST(test_a_remote_tail_that_others_move),

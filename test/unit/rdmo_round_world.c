@@ -85,6 +85,25 @@ round_run(void)
 	round_run_by(false);
 }
 
+bool
+round_append_by(struct rdmo_round *round)
+{
+	const struct rdmo_append_hdr hdr = {
+		.ptr_addr = rte_cpu_to_le_64((uintptr_t)&world.target.tail),
+		.ptr_rkey = RTE_LE64(PTR_KEY),
+		.data_rkey = RTE_LE64(DATA_KEY),
+	};
+	const struct rdmo_request request = {
+		.id = ID,
+		.op_id = RDMO_OP_APPEND,
+		.append = &hdr,
+		.payload = (const uint8_t *)"x",
+		.bytes = 1,
+	};
+
+	return rdmo_round_execute(round, &world.regions, &world.flow, &request);
+}
+
 void
 round_add_append(uint64_t id, uint32_t flags, const void *word, uint64_t ptr_key, uint64_t data_key,
 		 const void *payload, uint32_t bytes)

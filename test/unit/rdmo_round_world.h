@@ -64,6 +64,9 @@ struct rdmo_scatter_iov round_piece(const void *at, uint64_t key, uint32_t len);
 void round_run_by(bool at_once);
 void round_run(void);
 
+/* An append of one byte, by another round. False: it did not execute it. */
+bool round_append_by(struct rdmo_round *round);
+
 /* Bytes behind the queue's beginning, of its tail. */
 uint64_t round_tail_at(void);
 
