@@ -345,7 +345,31 @@ test_a_local_socket_is_private_and_replaces_a_dead_one(void **state)
 
 /* ---- Keys ---- */
 
-/* A key that it has not: any, or one that is not far from a good one. */
+/* Keys that are good for others alone: of another target, of another receive queue of this one. And one that was good. */
+static struct {
+	struct rdmo_target *target;
+	uint64_t keys[3];
+} others;
+
+static void
+others_open(void)
+{
+	struct rdmo_mr_attr attr = {
+		.addr = world.area,
+		.length = sizeof(world.area),
+		.rights = RDMO_RIGHTS_ALL,
+	};
+	uint8_t secret[RDMO_SECRET_BYTES];
+
+	rdmo_remote_start(RDMO_ID + 1, &others.target);
+	assert_int_equal(rdmo_mr_reg(others.target, &attr, &others.keys[0]), 0);
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &others.keys[1]), 0);
+	assert_int_equal(rdmo_mr_dereg(world.target, others.keys[1]), 0);
+	assert_int_equal(rdmo_rq_create(world.target, secret, &attr.rq_id), 0);
+	assert_int_equal(rdmo_mr_reg(world.target, &attr, &others.keys[2]), 0);
+}
+
+/* A key that it has not: any, one that is not far from a good one, one of the others. */
 static uint64_t
 guessed_key(uint64_t *random)
 {
@@ -354,6 +378,8 @@ guessed_key(uint64_t *random)
 	const uint64_t dice = e2e_random(random);
 	const uint64_t mask = masks[dice % RTE_DIM(masks)];
 
+	if (dice >> 32 & 1)
+		return others.keys[dice / 16 % RTE_DIM(others.keys)];
 	/* Not the same one. */
 	return known[dice / 16 % RTE_DIM(known)] ^ ((e2e_random(random) & mask) | (mask & -mask));
 }
@@ -392,6 +418,7 @@ test_keys_are_not_guessed(void **state)
 	uint64_t random = 42, known = 0;
 
 	(void)state;
+	others_open();
 	memset(untouched, 0xa5, sizeof(untouched));
 	for (uint32_t i = 0; i < keys; i += 16) {
 		struct rdmo_conn *guesser = rdmo_conn_to(world.secret);
@@ -414,6 +441,7 @@ test_keys_are_not_guessed(void **state)
 	assert_true(known >= keys / 16 * 15);
 	assert_memory_equal(world.area, untouched, RDMO_AREA);
 	assert_int_equal(world.queue[rdmo_tail_of()], 0xa5);
+	rdmo_target_close(others.target);
 }
 
 /* ---- Turns ---- */
@@ -436,48 +464,90 @@ post_on(struct rdmo_conn *conn, const struct rdmo_op *ops, uint32_t n)
 	return all;
 }
 
-/*
- * So many polls, each of a worker with all messages that may be there, by one thread: the device has had its turns, however late it was
- * given a CPU. How many operations each connection got done. */
-static void
-turns_run(struct rdmo_conn *other, const struct rdmo_op *ops, uint32_t n, uint64_t got[2])
-{
-	struct rdmo_conn *const conns[2] = { world.conn, other };
-	struct rdmo_op appends[32];
-	struct rdmo_completion done[256];
-	uint64_t posted[2] = { 0, 0 };
+/* Who is beside the neighbour: in each turn the next connection, with as many of these as it may have under way. */
+struct beside {
+	struct rdmo_conn *conns[TURNS];
+	uint32_t count;
+	const struct rdmo_op *ops;
+	uint32_t n;
+	uint64_t posted[TURNS], got[TURNS], all;
+};
 
-	for (uint32_t i = 0; i < RTE_DIM(appends); i++)
-		appends[i] = rdmo_append_of(i, "1", 1);
-	got[0] = got[1] = 0;
-	rdmo_pollers_stop();
-	for (uint32_t turn = 0; turn < TURNS; turn++) {
-		posted[0] += post_on(world.conn, appends, RTE_DIM(appends));
-		posted[1] += other != NULL ? post_on(other, ops, n) : 0;
-		for (uint32_t i = 0; i < DEVICE_TURNS; i++)
-			rdmo_raw_turn();
-		rdmo_worker_poll(world.worker, 0);
-		for (uint32_t c = 0; c < 2 && conns[c] != NULL; c++)
-			got[c] += rdmo_poll(conns[c], done, RTE_DIM(done));
-	}
-	rdmo_pollers_start();
-	for (uint32_t c = 0; c < 2 && conns[c] != NULL; c++)
-		for (uint64_t i = got[c]; i < posted[c]; i++)
-			rdmo_wait(conns[c], done, 1);
+static uint64_t
+polled(struct rdmo_conn *conn)
+{
+	struct rdmo_completion done[256];
+
+	return rdmo_poll(conn, done, RTE_DIM(done));
+}
+
+/* What has not completed yet. */
+static void
+wait_for_rest(struct rdmo_conn *conn, uint64_t count)
+{
+	struct rdmo_completion done;
+
+	for (uint64_t i = 0; i < count; i++)
+		rdmo_wait(conn, &done, 1);
 }
 
 /*
- * Each message of the other one has work for many; its turn is over as soon as if it had as many operations. Turns are counted, not time;
- * in one of twenty the device may not have brought the neighbour's messages.
+ * So many polls, each of a worker with all messages that may be there, by one thread: the device has had its turns, however late it was
+ * given a CPU. Returns how many operations of the neighbour were done.
  */
+static uint64_t
+turns_run(struct beside *beside)
+{
+	struct rdmo_op appends[32];
+	uint64_t posted = 0, got = 0;
+
+	for (uint32_t i = 0; i < RTE_DIM(appends); i++)
+		appends[i] = rdmo_append_of(i, "1", 1);
+	memset(beside->posted, 0, sizeof(beside->posted));
+	memset(beside->got, 0, sizeof(beside->got));
+	beside->all = 0;
+	rdmo_pollers_stop();
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		posted += post_on(world.conn, appends, RTE_DIM(appends));
+		if (beside->count > 0) {
+			const uint32_t i = turn % beside->count;
+
+			beside->posted[i] += post_on(beside->conns[i], beside->ops, beside->n);
+		}
+		for (uint32_t i = 0; i < DEVICE_TURNS; i++)
+			rdmo_raw_turn();
+		rdmo_worker_poll(world.worker, 0);
+		got += polled(world.conn);
+		for (uint32_t i = 0; i < beside->count; i++)
+			beside->got[i] += polled(beside->conns[i]);
+	}
+	rdmo_pollers_start();
+	wait_for_rest(world.conn, posted - got);
+	for (uint32_t i = 0; i < beside->count; i++) {
+		beside->all += beside->got[i];
+		wait_for_rest(beside->conns[i], beside->posted[i] - beside->got[i]);
+	}
+	return got;
+}
+
+/* Turns are counted, not time; in one of twenty the device may not have brought the neighbour's messages. */
+static void
+expect_half(uint64_t got, uint64_t alone)
+{
+	if (2 * got < alone - alone / 20)
+		fail_msg("%lu operations were done, %lu alone", (unsigned long)got,
+			 (unsigned long)alone);
+}
+
+/* Each message of the other one has work for many; its turn is over as soon as if it had as many operations. */
 static void
 test_a_neighbour_keeps_half_of_its_rate(void **state)
 {
 	struct rdmo_scatter_iov iovs[PIECES];
 	const void *data[PIECES];
 	struct rdmo_op bombs[8], fences[32];
-	struct rdmo_conn *other = rdmo_conn_to(world.secret);
-	uint64_t alone[2], beside[2];
+	struct beside beside = { .count = 0 };
+	uint64_t alone;
 
 	(void)state;
 	for (uint32_t i = 0; i < PIECES; i++) {
@@ -491,15 +561,64 @@ test_a_neighbour_keeps_half_of_its_rate(void **state)
 		fences[i].flags = RDMO_FLAG_FENCE;
 	}
 	rdmo_raw_open_to_itself();
-	turns_run(NULL, NULL, 0, alone);
-	turns_run(other, bombs, RTE_DIM(bombs), beside);
-	assert_true(2 * beside[0] >= alone[0] - alone[0] / 20);
-	assert_in_range(beside[1], TURNS / 4, TURNS);
-	turns_run(other, fences, RTE_DIM(fences), beside);
-	assert_true(2 * beside[0] >= alone[0] - alone[0] / 20);
-	assert_true(beside[1] > 0);
+	alone = turns_run(&beside);
+	beside.conns[beside.count++] = rdmo_conn_to(world.secret);
+	beside.ops = bombs;
+	beside.n = RTE_DIM(bombs);
+	expect_half(turns_run(&beside), alone);
+	assert_in_range(beside.all, TURNS / 4, TURNS);
+	beside.ops = fences;
+	beside.n = RTE_DIM(fences);
+	expect_half(turns_run(&beside), alone);
+	assert_true(beside.all > 0);
 	rdmo_raw_close();
-	rdmo_disconnect(other);
+	rdmo_disconnect(beside.conns[0]);
+	neighbour_goes_on();
+}
+
+/* A worker with room for as many connections as there are turns, and two more. */
+static int
+crowd_open(void **state)
+{
+	const struct rdmo_worker_attr attr = {
+		.receives = 16 * (TURNS + 2),
+		.max_regions = 16,
+	};
+
+	(void)state;
+	rdmo_worker_start(&attr);
+	rdmo_target_start();
+	world.conn = rdmo_conn_to(world.secret);
+	return 0;
+}
+
+/* In each turn one has guessed wrong keys until it is closed. */
+static void
+test_a_neighbour_keeps_half_of_its_rate_beside_guessers(void **state)
+{
+	struct beside beside = { .count = 0 };
+	struct rdmo_op guesses[32];
+	uint64_t alone;
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(guesses); i++) {
+		guesses[i] = rdmo_append_of(i, "12345678", 8);
+		guesses[i].append.data_key ^= 1 + i;
+	}
+	rdmo_raw_open_to_itself();
+	alone = turns_run(&beside);
+	while (beside.count < TURNS)
+		beside.conns[beside.count++] = rdmo_conn_to(world.secret);
+	beside.ops = guesses;
+	beside.n = RTE_DIM(guesses);
+	expect_half(turns_run(&beside), alone);
+	rdmo_wait_connections(1);
+	rdmo_raw_close();
+	for (uint32_t i = 0; i < beside.count; i++) {
+		assert_true(beside.posted[i] >= 16);
+		assert_int_equal(rdmo_conn_reason(beside.conns[i]), RDMO_REASON_KEYS);
+		rdmo_disconnect(beside.conns[i]);
+	}
 	neighbour_goes_on();
 }
 
@@ -574,6 +693,9 @@ main(int argc, char **argv)
 		TEST(test_half_open_streams_are_closed),
 		TEST(test_keys_are_not_guessed),
 		TEST(test_a_neighbour_keeps_half_of_its_rate),
+		cmocka_unit_test_setup_teardown(
+			test_a_neighbour_keeps_half_of_its_rate_beside_guessers, crowd_open,
+			rdmo_world_close),
 		TEST(test_an_initiator_without_receives_is_closed),
 		TEST(test_a_secret_is_one_receive_queues),
 		TEST(test_an_answer_that_comes_too_late),
