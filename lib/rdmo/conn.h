@@ -76,6 +76,9 @@ struct rdmo_conn {
 	uint32_t gid_index, timeout_ms;
 	bool is_producer;
 	uint32_t producer;
+	bool is_named; /* by its target, which has its address; and it has no secret */
+	bool is_begun; /* named, and not connected yet */
+	struct rdmo_addr own;
 	int fd;
 	int epoll_fd; /* of who sleeps: the channel's, and `fd`; else -1 */
 };

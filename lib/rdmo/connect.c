@@ -100,7 +100,17 @@ queues_open(struct rdmo_conn *conn)
 		rc = rdmo_end_prepare(conn->qp);
 	for (uint32_t i = 0; i < conn->receives && rc == 0; i++)
 		rc = rdmo_conn_receives_post(conn, &i, 1) ? 0 : conn->qp->post_recv_error;
-	return rc;
+	return rc == 0 ? rdmo_end_tell(conn->pd->context, conn->gid_index, conn->qp->qp_num,
+				       conn->receives, conn->receive_bytes, &conn->own)
+		       : rc;
+}
+
+static void
+stream_close(struct rdmo_conn *conn)
+{
+	if (conn->fd >= 0)
+		close(conn->fd);
+	conn->fd = -1;
 }
 
 static void
@@ -112,12 +122,10 @@ queues_close(struct rdmo_conn *conn)
 		rdmapmd_cq_destroy(conn->cq);
 	if (conn->channel != NULL)
 		rdmapmd_comp_channel_destroy(conn->channel);
-	if (conn->fd >= 0)
-		close(conn->fd);
+	stream_close(conn);
 	conn->qp = NULL;
 	conn->cq = NULL;
 	conn->channel = NULL;
-	conn->fd = -1;
 }
 
 /* What the worker's refusal is to the caller. */
@@ -144,8 +152,7 @@ first_seq_of(const struct rdmo_conn *conn)
 
 /* What the worker has told of its end. */
 static int
-welcome_take(struct rdmo_conn *conn, const struct rdmo_addr *own,
-	     const struct rdmo_notification *told)
+welcome_take(struct rdmo_conn *conn, const struct rdmo_notification *told)
 {
 	const uint32_t theirs = rte_le_to_cpu_32(told->addr->receive_bytes);
 
@@ -165,7 +172,7 @@ welcome_take(struct rdmo_conn *conn, const struct rdmo_addr *own,
 		rdmo_outbox_begin(&conn->outbox, conn->outbox.memory, conn->outbox.buffers,
 				  theirs & ~UINT32_C(7), conn->outbox.keeps);
 	/* Payloads that no message has room for are the worker's to READ. */
-	return rdmo_end_connect(conn->qp, conn->gid_index, own, told->addr,
+	return rdmo_end_connect(conn->qp, conn->gid_index, &conn->own, told->addr,
 				RDMAPMD_ACCESS_REMOTE_READ);
 }
 
@@ -180,26 +187,20 @@ hello_say(struct rdmo_conn *conn)
 	};
 	struct rdmo_notification told;
 	struct rdmo_stream stream;
-	struct rdmo_addr own;
 	int rc;
 
 	memcpy(hello.secret, conn->secret, sizeof(hello.secret));
-	rc = rdmo_end_tell(conn->qp->context, conn->gid_index, conn->qp->qp_num, conn->receives,
-			   conn->receive_bytes, &own);
-	if (rc == 0)
-		rc = rdmo_socket_ask(conn->fd, cmd, rdmo_hello_write(cmd, 1, &hello, &own), &stream,
-				     &told, conn->timeout_ms);
+	rc = rdmo_socket_ask(conn->fd, cmd, rdmo_hello_write(cmd, 1, &hello, &conn->own), &stream,
+			     &told, conn->timeout_ms);
 	if (rc == 0)
 		rc = refusal_errno(told.status);
-	return rc == 0 ? welcome_take(conn, &own, &told) : rc;
+	return rc == 0 ? welcome_take(conn, &told) : rc;
 }
 
-/* From queues that are not there, to RTS. On error all is closed again. */
+/* Its queues, which are not there yet; nothing was sent. */
 static int
-conn_open(struct rdmo_conn *conn)
+conn_begin(struct rdmo_conn *conn)
 {
-	int rc;
-
 	conn->sent = conn->may_send = conn->completed = 0;
 	conn->credit_count = conn->back_count = 0;
 	memset(conn->credit_sent, 0, sizeof(conn->credit_sent));
@@ -207,19 +208,39 @@ conn_open(struct rdmo_conn *conn)
 	conn->reading = RDMO_CONN_NONE;
 	conn->waiting_at = conn->waiting_count = 0;
 	conn->idle_since = 0;
-	rc = queues_open(conn);
-	if (rc == 0) {
-		conn->fd = rdmo_socket_connect(conn->address, conn->timeout_ms);
-		rc = conn->fd < 0 ? conn->fd : hello_say(conn);
-	}
+	conn->is_over = true;
+	return queues_open(conn);
+}
+
+/* From there to RTS. */
+static int
+conn_finish(struct rdmo_conn *conn)
+{
+	int rc;
+
+	conn->fd = rdmo_socket_connect(conn->address, conn->timeout_ms);
+	rc = conn->fd < 0 ? conn->fd : hello_say(conn);
 	if (rc == 0)
 		rc = wake_by(conn, conn->fd);
-	if (rc == 0) {
-		conn->reason = RDMO_REASON_NONE;
-		conn->is_over = false;
-		return 0;
+	if (rc != 0) {
+		stream_close(conn);
+		return rc;
 	}
-	queues_close(conn);
+	conn->reason = RDMO_REASON_NONE;
+	conn->is_over = conn->is_begun = false;
+	return 0;
+}
+
+/* All of it. On error all is closed again. */
+static int
+conn_open(struct rdmo_conn *conn)
+{
+	int rc = conn_begin(conn);
+
+	if (rc == 0)
+		rc = conn_finish(conn);
+	if (rc != 0)
+		queues_close(conn);
 	return rc;
 }
 
@@ -263,21 +284,20 @@ conn_prepare(struct rdmo_conn *conn, bool sleeps)
 	return memory_open(conn);
 }
 
-int
-rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct rdmo_conn **conn)
+/* One with its memory, and no queues. */
+static int
+conn_make(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, const uint8_t *secret,
+	  struct rdmo_conn **conn)
 {
-	struct rdmo_conn *made;
+	struct rdmo_conn *made = calloc(1, sizeof(*made));
 	int rc;
 
-	if (pd == NULL || attr == NULL || attr->secret == NULL || conn == NULL)
-		return -EINVAL;
-	made = calloc(1, sizeof(*made));
 	if (made == NULL)
 		return -ENOMEM;
 	made->fd = made->epoll_fd = -1;
 	made->pd = pd;
 	made->address = strdup(attr->address != NULL ? attr->address : RDMO_ADDRESS);
-	memcpy(made->secret, attr->secret, sizeof(made->secret));
+	memcpy(made->secret, secret, sizeof(made->secret));
 	made->depth = OR(attr->depth, RDMO_LOG_WINDOW);
 	made->receives = OR(attr->receives, 16);
 	made->receive_bytes = OR(attr->receive_bytes, 4096);
@@ -286,14 +306,62 @@ rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct
 	made->is_producer = attr->is_producer;
 	made->producer = attr->producer;
 	rc = conn_prepare(made, attr->sleeps);
-	if (rc == 0)
-		rc = conn_open(made);
 	if (rc != 0) {
 		conn_free(made);
 		return rc;
 	}
 	*conn = made;
 	return 0;
+}
+
+int
+rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr, struct rdmo_conn **conn)
+{
+	struct rdmo_conn *made;
+	int rc;
+
+	if (pd == NULL || attr == NULL || attr->secret == NULL || conn == NULL)
+		return -EINVAL;
+	rc = conn_make(pd, attr, attr->secret, &made);
+	if (rc != 0)
+		return rc;
+	rc = conn_open(made);
+	if (rc != 0) {
+		conn_free(made);
+		return rc;
+	}
+	*conn = made;
+	return 0;
+}
+
+int
+rdmo_connect_begin(struct rdmapmd_pd *pd, const struct rdmo_connect_attr *attr,
+		   struct rdmo_conn **conn, struct rdmo_addr *addr)
+{
+	static const uint8_t none[RDMO_SECRET_BYTES];
+	struct rdmo_conn *made;
+	int rc;
+
+	if (pd == NULL || attr == NULL || conn == NULL || addr == NULL)
+		return -EINVAL;
+	rc = conn_make(pd, attr, none, &made);
+	if (rc != 0)
+		return rc;
+	made->is_named = made->is_begun = true;
+	rc = conn_begin(made);
+	if (rc != 0) {
+		conn_free(made);
+		return rc;
+	}
+	*addr = made->own;
+	*conn = made;
+	return 0;
+}
+
+int
+rdmo_connect_finish(struct rdmo_conn *conn)
+{
+	return conn != NULL && conn->is_begun ? conn_finish(conn) : -EINVAL;
 }
 
 int
@@ -304,6 +372,9 @@ rdmo_reconnect(struct rdmo_conn *conn, const char *address)
 
 	if (conn == NULL)
 		return -EINVAL;
+	/* It would have another queue pair. */
+	if (conn->is_named)
+		return -ENOTSUP;
 	if (address != NULL) {
 		copy = strdup(address);
 		if (copy == NULL)

@@ -242,6 +242,19 @@ __rte_experimental int rdmo_rq_restore(struct rdmo_target *target, const uint8_t
 				       uint64_t *rq_id);
 
 /**
+ * Create a receive queue for one initiator, which needs no secret: the target knows its address, by a way of the applications' own.
+ *
+ * Threads: as rdmo_target_open(). Blocks: likewise.
+ *
+ * @param target A target.
+ * @param addr   The initiator's, as rdmo_connect_begin() gave it; read during the call.
+ * @param rq_id  Out: its number.
+ * @return As rdmo_target_open(); -EINVAL it names no queue pair; -EBUSY there is one for it, -ENOSPC a target has 1,024.
+ */
+__rte_experimental int rdmo_rq_create_for(struct rdmo_target *target, const struct rdmo_addr *addr,
+					  uint64_t *rq_id);
+
+/**
  * Destroy a receive queue: its initiators are disconnected, and nobody is let in by it any longer.
  *
  * Threads: as rdmo_target_open(). Blocks: likewise.
@@ -657,6 +670,32 @@ __rte_experimental int rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_con
 				    struct rdmo_conn **conn);
 
 /**
+ * Begin to connect as an initiator that a target names: it has no secret, but an address, which the target is to be given by a way of the
+ * applications' own, for rdmo_rq_create_for(). Operations are taken when rdmo_connect_finish() has returned 0.
+ *
+ * Threads: as rdmo_connect(). Blocks: for commands of the device.
+ *
+ * @param pd   A protection domain; it must live as long as the connection.
+ * @param attr As rdmo_connect()'s; its secret is not looked at.
+ * @param conn Out: the connection, for rdmo_connect_finish(), or rdmo_disconnect().
+ * @param addr Out: the address of its queue pair: bytes that can be sent as they are.
+ * @return 0; as rdmapmd_qp_create().
+ */
+__rte_experimental int rdmo_connect_begin(struct rdmapmd_pd *pd,
+					  const struct rdmo_connect_attr *attr,
+					  struct rdmo_conn **conn, struct rdmo_addr *addr);
+
+/**
+ * Connect, when a target has named it.
+ *
+ * Threads: as rdmo_connect(). Blocks: likewise.
+ *
+ * @param conn A connection that was begun, and is not connected.
+ * @return As rdmo_connect(); -EACCES no target has named it: it may be tried again; -EINVAL it was not begun, or was connected before.
+ */
+__rte_experimental int rdmo_connect_finish(struct rdmo_conn *conn);
+
+/**
  * Connect again, after a connection has ended, or end it and connect again. Operations that were not answered:
  *
  * - of a producer: those that append to logs are done once. What was done is answered with its position, the rest is done in order, also
@@ -667,7 +706,7 @@ __rte_experimental int rdmo_connect(struct rdmapmd_pd *pd, const struct rdmo_con
  *
  * @param conn    A connection; it stays as it was if the call fails, and has ended.
  * @param address Where the worker is now; NULL: where it was.
- * @return As rdmo_connect(); -EMSGSIZE the worker receives no messages of the length of those that are to be sent again.
+ * @return As rdmo_connect(); -ENOTSUP its target has named it, which is to name a new one; -EMSGSIZE the worker receives no messages of the length of those that are to be sent again.
  */
 __rte_experimental int rdmo_reconnect(struct rdmo_conn *conn, const char *address);
 

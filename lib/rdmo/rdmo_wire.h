@@ -412,7 +412,7 @@ RDMO_SIZE(rdmo_client_init_done, 8);
 
 /** RDMO_CMD_RQ_CREATE: the document's urom_worker_rdmo_cmd_rq_create. struct rdmo_addr follows, or nothing. */
 struct rdmo_rq_create {
-	/** 64: that initiator is connected. 0: each one is that brings the secret. The document: addr_len */
+	/** 64: the initiator that has this address is let in. 0: each one is that brings the secret. The document: addr_len */
 	rte_le64_t addr_len;
 	rte_le32_t flags;    /**< 0: none are defined */
 	rte_le32_t reserved; /**< 0 */
@@ -435,8 +435,9 @@ RDMO_SIZE(rdmo_rq, 8);
  * initiator's. The document has none.
  */
 struct rdmo_hello {
-	uint8_t secret[RDMO_SECRET_BYTES]; /**< of the receive queue */
-	rte_le64_t addr_len;		   /**< 64 */
+	uint8_t secret
+		[RDMO_SECRET_BYTES]; /**< of the receive queue; all zeros: that for this very address */
+	rte_le64_t addr_len;	     /**< 64 */
 	/** Which producer of logs it is, below RDMO_LOG_PRODUCERS_MAX; RDMO_NO_PRODUCER: none. An older connection of it ends. */
 	rte_le32_t producer;
 	rte_le32_t reserved; /**< 0 */

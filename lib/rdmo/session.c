@@ -206,18 +206,29 @@ secret_is(const uint8_t *a, const uint8_t *b)
 	return differs == 0;
 }
 
-/* Who has a receive queue with this secret; NULL. */
+/* Whom does it let in? Who has its secret; without any, who comes with just the address that the target has named. */
+static bool
+queue_admits(const struct rdmo_rq_entry *queue, const uint8_t *secret, const struct rdmo_addr *addr)
+{
+	static const uint8_t none[RDMO_SECRET_BYTES];
+
+	return secret_is(queue->secret, secret) &&
+	       (!secret_is(secret, none) || memcmp(&queue->addr, addr, sizeof(*addr)) == 0);
+}
+
+/* Who has a receive queue that lets this one in, and which one; NULL. */
 static struct rdmo_session *
-target_of(struct rdmo_house *house, const uint8_t *secret, uint64_t *rq_id)
+target_of(struct rdmo_house *house, const uint8_t *secret, const struct rdmo_addr *addr,
+	  const struct rdmo_rq_entry **its)
 {
 	struct rdmo_session *session, *found = NULL;
-	struct rdmo_rq_entry *queue;
+	const struct rdmo_rq_entry *queue;
 
-	*rq_id = 0;
+	*its = NULL;
 	TAILQ_FOREACH(session, &house->sessions, next)
 		TAILQ_FOREACH(queue, &session->queues, next)
-			if (secret_is(queue->secret, secret)) {
-				*rq_id = queue->rq_id;
+			if (queue_admits(queue, secret, addr)) {
+				*its = queue;
 				found = session;
 			}
 	return found;
@@ -227,21 +238,24 @@ static enum rdmo_status
 rq_create(struct rdmo_house *house, struct rdmo_session *session,
 	  const struct rdmo_command *command)
 {
+	const uint8_t *secret = command->rq_create->secret;
+	const struct rdmo_rq_entry *other;
 	struct rdmo_rq_entry *queue;
-	uint64_t rq_id;
 
-	if (command->addr != NULL)
-		return RDMO_STATUS_NOTSUP;
+	if (command->addr != NULL && command->addr->qpn == 0)
+		return RDMO_STATUS_BOUNDS;
 	if (queues_count(session) == QUEUES_MAX)
 		return RDMO_STATUS_FULL;
 	/* Who brings a secret is let in by one queue: initiators know it, too, and are no targets. */
-	if (target_of(house, command->rq_create->secret, &rq_id) != NULL)
+	if (target_of(house, secret, command->addr, &other) != NULL)
 		return RDMO_STATUS_TAIL;
 	queue = calloc(1, sizeof(*queue));
 	if (queue == NULL)
 		return RDMO_STATUS_FULL;
 	queue->rq_id = ++house->queues;
-	memcpy(queue->secret, command->rq_create->secret, sizeof(queue->secret));
+	memcpy(queue->secret, secret, sizeof(queue->secret));
+	if (command->addr != NULL)
+		queue->addr = *command->addr;
 	TAILQ_INSERT_TAIL(&session->queues, queue, next);
 	session->out_count =
 		rdmo_done_write(session->out, RDMO_CMD_RQ_CREATE, command->tag, queue->rq_id);
@@ -472,6 +486,19 @@ producer_seq(const struct rdmo_session *target, uint64_t rq_id, uint32_t produce
 	return seq;
 }
 
+/* Of a queue that is for one initiator: an older connection of it ends. */
+static void
+named_take(struct rdmo_house *house, uint64_t rq_id)
+{
+	struct rdmo_session *other;
+
+	TAILQ_FOREACH(other, &house->sessions, next)
+		if (other->peer != NULL && other->peer->flow.rq_id == rq_id)
+			break;
+	if (other != NULL)
+		rdmo_session_end(house, other);
+}
+
 static int
 peer_qp(struct rdmo_house *house, const struct rdmo_lane *lane, struct rdmapmd_qp **qp)
 {
@@ -542,6 +569,7 @@ static enum rdmo_status
 initiator_hello(struct rdmo_house *house, struct rdmo_session *session,
 		const struct rdmo_command *command)
 {
+	const struct rdmo_rq_entry *queue;
 	const struct rdmo_session *target;
 	struct rdmapmd_qp *qp;
 	enum rdmo_status status;
@@ -551,9 +579,12 @@ initiator_hello(struct rdmo_house *house, struct rdmo_session *session,
 
 	if (session->kind != RDMO_SESSION_NEW || session->is_local)
 		return RDMO_STATUS_CLIENT;
-	target = target_of(house, command->hello->secret, &rq_id);
+	target = target_of(house, command->hello->secret, command->addr, &queue);
 	if (target == NULL)
 		return RDMO_STATUS_KEY;
+	rq_id = queue->rq_id;
+	if (queue->addr.qpn != 0)
+		named_take(house, rq_id);
 	status = producer_take(house, target->client, rq_id,
 			       rte_le_to_cpu_32(command->hello->producer));
 	if (status != RDMO_STATUS_OK)

@@ -4,7 +4,7 @@
  * Sessions: the streams of a worker's bootstrap, and what each of them owns. Its first command tells whose a session is: a target's
  * (CLIENT_INIT) or an initiator's (HELLO); any other one ends it.
  *
- *     target's session ----> receive queues (secrets), regions (keys, in all lanes), of another process: its remote target (of a lane)
+ *     target's session ----> receive queues (secrets, or initiators by address), regions (keys, in all lanes), of another process: its remote target (of a lane)
  *     initiator's session -> a connection: queue pair, peer of a lane
  *
  * Threads: one, which is none of the lanes' lcores. It may wait for commands of the device and for the lanes.
@@ -25,7 +25,8 @@
 struct rdmo_rq_entry {
 	TAILQ_ENTRY(rdmo_rq_entry) next;
 	uint64_t rq_id;
-	uint8_t secret[RDMO_SECRET_BYTES];
+	uint8_t secret[RDMO_SECRET_BYTES]; /* all zeros: it is for one initiator, */
+	struct rdmo_addr addr;		   /* this one */
 };
 
 struct rdmo_region_entry {

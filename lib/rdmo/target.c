@@ -312,19 +312,35 @@ rdmo_rq_create(struct rdmo_target *target, uint8_t *secret, uint64_t *rq_id)
 	return rc;
 }
 
-int
-rdmo_rq_restore(struct rdmo_target *target, const uint8_t *secret, uint64_t *rq_id)
+/* By one of both; the other one is NULL. */
+static int
+rq_make(struct rdmo_target *target, const struct rdmo_addr *addr, const uint8_t *secret,
+	uint64_t *rq_id)
 {
 	struct rdmo_notification notification;
 	int rc;
 
-	if (target == NULL || secret == NULL || rq_id == NULL)
-		return -EINVAL;
-	rc = worker_ask(target, rdmo_rq_create_write(target->cmd, ++target->tag, NULL, secret),
+	rc = worker_ask(target, rdmo_rq_create_write(target->cmd, ++target->tag, addr, secret),
 			&notification);
 	if (rc == 0)
 		*rq_id = notification.number;
 	return rc;
+}
+
+int
+rdmo_rq_restore(struct rdmo_target *target, const uint8_t *secret, uint64_t *rq_id)
+{
+	if (target == NULL || secret == NULL || rq_id == NULL)
+		return -EINVAL;
+	return rq_make(target, NULL, secret, rq_id);
+}
+
+int
+rdmo_rq_create_for(struct rdmo_target *target, const struct rdmo_addr *addr, uint64_t *rq_id)
+{
+	if (target == NULL || addr == NULL || addr->qpn == 0 || rq_id == NULL)
+		return -EINVAL;
+	return rq_make(target, addr, NULL, rq_id);
 }
 
 int

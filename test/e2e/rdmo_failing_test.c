@@ -251,6 +251,30 @@ target_elsewhere_try(void)
 }
 
 static int
+named_try(void)
+{
+	const struct rdmo_connect_attr attr = {
+		.address = rdmo_worker_address(world.worker),
+		.timeout_ms = WAIT_S * 1000,
+	};
+	struct rdmo_conn *conn;
+	struct rdmo_addr addr;
+	uint64_t rq_id;
+	int rc;
+
+	rc = rdmo_connect_begin(world.pd[1], &attr, &conn, &addr);
+	if (rc != 0)
+		return rc;
+	rc = rdmo_rq_create_for(world.target, &addr, &rq_id);
+	if (rc == 0) {
+		rc = rdmo_connect_finish(conn);
+		assert_int_equal(rdmo_rq_destroy(world.target, rq_id), 0);
+	}
+	rdmo_disconnect(conn);
+	return rc;
+}
+
+static int
 connection_try(void)
 {
 	const struct rdmo_connect_attr attr = {
@@ -344,6 +368,13 @@ test_each_call_for_a_connection_fails(void **state)
 	each_call_fails(connection_try, 30);
 }
 
+static void
+test_each_call_for_a_named_initiator_fails(void **state)
+{
+	(void)state;
+	each_call_fails(named_try, 10);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rdmo_world_open, rdmo_world_close)
 
 /* Arguments: as rdmo_test.c's. */
@@ -355,6 +386,7 @@ main(int argc, char **argv)
 		TEST(test_each_call_for_a_target_here_fails),
 		TEST(test_each_call_for_a_target_elsewhere_fails),
 		TEST(test_each_call_for_a_connection_fails),
+		TEST(test_each_call_for_a_named_initiator_fails),
 	};
 	int rc;
 
