@@ -36,6 +36,7 @@ QUEUES = [
     Test("queue64_lat", "one APPEND", "us", ("queue-lat", 64, 1), (None, ("am-lat", 1))),
     Test("queue64_one", "APPENDs, each in its message", "M/s", ("queue-one", 64, 1)),
     Test("echo64", "SEND there and one back", "M/s", ("echo", 64, 1)),
+    Test("handler64", "APPENDs, of a message that has come", "M/s", ("handler", 64, 1)),
     Test("queue64_1000", "APPENDs of 1,000 connections", "M/s", ("queue", 64, 1000)),
     Test("log64", "APPENDs of 64 bytes to a log", "M/s", ("log", 64, 1)),
     Test("queue64k", "APPENDs of 64 KiB", "GB/s", ("queue", 1 << 16, 1)),
@@ -173,6 +174,7 @@ def add_ratios(report, bench):
         f.ratio(f"queue64_lat{name}_vs_fw1_lat", (row, "queue64_lat"), (row, "fw1_lat"))
     f.ratio("queue64_vs_fw1_32", ("rnic", "queue64"), ("rnic", "fw1_32"))
     f.ratio("queue64_one_vs_echo", ("rnic", "queue64_one"), ("rnic", "echo64"))
+    f.ratio("queue64_vs_handler", ("rnic", "queue64"), ("rnic", "handler64"))
     f.ratio("queue64_1000_vs_one", ("rnic", "queue64_1000"), ("rnic", "queue64"))
     f.ratio("log64_vs_fw1", ("rnic", "log64"), ("rnic", f.best_fw1("rnic")))
     for size in ("64k", "1m"):

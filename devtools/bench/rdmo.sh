@@ -16,15 +16,16 @@ Usage: devtools/bench/rdmo.sh [OPTION...]
 
 Measures appends of 64 bytes to a remote queue or log, and larger ones: by RDMO, whose initiators and worker are one thread, between two
 net_rnic devices joined by a pair wire, in bursts of 32 (rate, latency; 1,000 connections; each in a message of its
-own, beside a SEND and one back); by FETCH_AND_ADD, then WRITE, 16 under way over 1, 4 and 8 queue pairs; and by UCX
-over tcp and over shared memory, in turn. Some with packets as bytes, over softrnicd, and on a wire that takes 10 us.
+own, beside a SEND and one back; what a worker does with a message when it has come); by FETCH_AND_ADD, then WRITE,
+16 under way over 1, 4 and 8 queue pairs; and by UCX over tcp and over shared memory, in turn. Some with packets as
+bytes, over softrnicd, and on a wire that takes 10 us.
 Counts packets, and the instructions of initiator and worker. Prints median figures and `ratio NAME=VALUE` lines
 (RDMO's by the other's). Takes 8 to 20 minutes behind the build.
 The machine must be quiet: two CPUs for this alone.
 
 USAGE
 	usage_rdma '  --rows NAME,...  of: rnic delay10 rnic_bytes softrnicd tcp_put tcp_am shm_put shm_am (default all)
-  --tests NAME,... of: queue64 queue64_lat queue64_one echo64 queue64_1000 log64 queue64k queue1m
+  --tests NAME,... of: queue64 queue64_lat queue64_one echo64 handler64 queue64_1000 log64 queue64k queue1m
                    fw1_1 fw1_4 fw1_8 fw1_lat fw1_32 packed64 add8 write64k write1m write64'
 	cat <<'USAGE'
 

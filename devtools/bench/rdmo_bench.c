@@ -12,6 +12,7 @@
  *	queue-one	the same, each APPEND in a message of its own
  *	log		the same as queue, to a log with its checksums, of which nobody reads: its records are released unseen
  *	queue-lat	one APPEND after the other, from post to completion
+ *	handler		what the worker does with a message of such a burst when it has come, in memory alone: no message is sent
  *	echo		a SEND there and one back: 15 such pairs under way, as many as a connection has messages
  *	fw1		FETCH_AND_ADD, then WRITE: 16 such pairs under way, over QPS queue pairs
  *	fw1-lat		one such pair after the other
@@ -28,6 +29,7 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
+#include "rdmo_handler.h"
 #include "rdmo_pair.h"
 #include "timed.h"
 
@@ -73,6 +75,7 @@ struct bench {
 		uint16_t count;
 	} * pending;
 	struct rdmapmd_sge results[UNDER_WAY], payloads[UNDER_WAY];
+	struct rdmo_handler *handler;
 	/* Of echo, at each end: as many as are needed are taken from the arrays' ends; all alike, but the last SEND is signaled. */
 	struct echo {
 		struct rdmapmd_recv_wr receives[ECHOS];
@@ -185,6 +188,26 @@ log_step(void *of)
 	const int64_t n = queue_turn(b, BURST);
 
 	return n < 0 || rdmo_pair_release(&b->pair) != 0 ? -1 : n;
+}
+
+/* ---- What a worker does with a message ---- */
+
+static int
+handler_begin(struct bench *b)
+{
+	const int rc = rdmo_handler_open(BURST, b->bytes, &b->handler);
+
+	if (rc != 0)
+		fprintf(stderr, "handler: %s\n", strerror(-rc));
+	return rc;
+}
+
+static int64_t
+handler_step(void *of)
+{
+	struct bench *b = of;
+
+	return rdmo_handler_handle(b->handler);
 }
 
 /* ---- Messages that nobody looks into ---- */
@@ -387,6 +410,7 @@ static const struct test tests[] = {
 	  .per_message = BURST },
 	{ "queue-one", queue_begin, .step = queue_step, .connects = true, .qps_max = 1024,
 	  .per_message = 1 },
+	{ "handler", handler_begin, .step = handler_step, .qps_max = 1 },
 	{ "queue-lat", queue_begin, .one = queue_one, .connects = true, .qps_max = 1,
 	  .per_message = 1 },
 	{ "echo", echo_begin, .step = echo_step, .qps_max = 1, .receives = ECHOS },
@@ -465,6 +489,7 @@ run(struct bench *b)
 	if (rc == 0)
 		rc = b->test->step != NULL ? rate(b) : latency(b);
 	free(b->pending);
+	rdmo_handler_close(b->handler);
 	/* What broke may not come to an end. */
 	return rc != 0 ? rc : rdmo_pair_close(&b->pair);
 }
@@ -503,7 +528,7 @@ main(int argc, char **argv)
 	if (!read_arguments(&b, argc - used, argv)) {
 		fprintf(stderr,
 			"usage: rdmo_bench [EAL OPTIONS] -- DEVICE DEVICE "
-			"queue|log|queue-one|queue-lat|echo|fw1|fw1-lat BYTES QPS SECONDS\n"
+			"queue|log|queue-one|queue-lat|handler|echo|fw1|fw1-lat BYTES QPS SECONDS\n"
 			"8 to 2,048 bytes, of queue to 1 MiB; 1 to 1,024 connections, or 1 to 16 queue pairs\n");
 		return 2;
 	}
