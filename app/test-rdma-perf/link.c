@@ -52,10 +52,13 @@ gone(struct perf_link *link, int rc)
 int
 perf_link_left(struct perf_link *link)
 {
-	if (link->is_over)
-		return -ECONNABORTED;
+	const bool is_known = link->is_over;
+
 	link->is_over = true;
-	return perf_fail(-ECONNABORTED, "the other end was interrupted");
+	/* Ctrl-C is for both ends of a loopback, and of a terminal: so this one ends as well. */
+	if (perf_interrupted())
+		return -EINTR;
+	return is_known ? -ECONNABORTED : perf_fail(-ECONNABORTED, "the other end was interrupted");
 }
 
 int
@@ -161,9 +164,15 @@ perf_link_wait(struct perf_link *link, enum perf_message_type type, int timeout_
 {
 	struct pollfd ready = { .fd = link->fd, .events = POLLIN };
 	const uint64_t start = perf_tcp_now_ms();
-	int rc, interrupted_ms = 0;
+	int rc, left = 0, interrupted_ms = 0;
 
-	while ((rc = perf_link_poll(link, message)) == 0) {
+	for (;;) {
+		rc = perf_link_poll(link, message);
+		/* It ends in the middle of a size, and tells what was measured so far all the same. */
+		if (type == PERF_MESSAGE_RESULT && (rc == -ECONNABORTED || rc == -EINTR))
+			left = rc;
+		else if (rc != 0)
+			break;
 		if (perf_interrupted() && (interrupted_ms += PERF_TCP_TICK_MS) > PERF_INTERRUPT_MS)
 			return -EINTR;
 		/* All of it in that time, however little comes at once. */
@@ -172,7 +181,7 @@ perf_link_wait(struct perf_link *link, enum perf_message_type type, int timeout_
 		poll(&ready, 1, PERF_TCP_TICK_MS);
 	}
 	if (rc < 0)
-		return rc;
+		return left != 0 ? left : rc;
 	if (message->type != type)
 		return perf_fail(-EPROTO, "the other end sends %s where %s is to come",
 				 types[message->type], types[type]);

@@ -51,7 +51,7 @@ int perf_link_open(struct perf_link *link, int fd);
 /** Close it; one that is all zeros is no link. */
 void perf_link_close(struct perf_link *link);
 
-/** The other end was interrupted, as it has told: say so, once for each link. @return -ECONNABORTED. */
+/** The other end was interrupted, as it has told: say so, once for each link. @return -ECONNABORTED; -EINTR: so was this one. */
 int perf_link_left(struct perf_link *link);
 
 /** @return 0; -EPIPE, -ETIMEDOUT: it was said, once for each link. */
@@ -60,12 +60,12 @@ int perf_link_send(struct perf_link *link, enum perf_message_type type, const ch
 /**
  * Look for a message, without waiting.
  *
- * @return 1 there is one; 0 none yet; -EPIPE the other end has gone, -ECONNABORTED it was interrupted (said once for each link), -EPROTO it speaks another language: it was said.
+ * @return 1 there is one; 0 none yet; -EPIPE the other end has gone, -ECONNABORTED or -EINTR as perf_link_left(), -EPROTO it speaks another language: it was said.
  */
 int perf_link_poll(struct perf_link *link, struct perf_message *message);
 
 /**
- * Wait for a message of that type.
+ * Wait for a message of that type. Who waits for a RESULT has it also behind LEAVES.
  *
  * @param link       The stream.
  * @param type       What has to come next.

@@ -118,7 +118,7 @@ look_at_link(struct perf_phase *phase)
 	if (rc == 0)
 		return;
 	/* It waits for what was measured so far. */
-	if (rc == -ECONNABORTED) {
+	if (rc == -ECONNABORTED || rc == -EINTR) {
 		atomic_store_explicit(&phase->stop, true, memory_order_relaxed);
 		return;
 	}

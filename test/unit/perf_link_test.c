@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "interrupt.h"
 #include "link.h"
 #include "main.h"
 #include "tcp.h"
@@ -112,6 +114,22 @@ an_end_that_was_interrupted_says_so(void **state)
 	expect_said("dpdk-test-rdma-perf: the other end was interrupted\n");
 }
 
+/* It has left while this end was about to ask for its result. */
+static void
+the_result_of_an_end_that_was_interrupted_is_had(void **state)
+{
+	static const char both[] =
+		"RDMAPERF 004 LEAVES   00000000\nRDMAPERF 004 RESULT   00000002\n1\n";
+	struct perf_message message;
+
+	(void)state;
+	assert_int_equal(write(other_fd, both, sizeof(both) - 1), sizeof(both) - 1);
+	assert_int_equal(perf_link_wait(&link_, PERF_MESSAGE_RESULT, 1000, &message), 0);
+	assert_string_equal(message.body, "1\n");
+	close(other_fd);
+	expect_said("dpdk-test-rdma-perf: the other end was interrupted\n");
+}
+
 static void
 that_the_other_end_is_silent_is_said_once(void **state)
 {
@@ -156,14 +174,36 @@ a_message_that_drips_in_has_an_end(void **state)
 	expect_said("dpdk-test-rdma-perf: the other end does not answer\n");
 }
 
+/* Ctrl-C that both ends had is no news; from here on this one has had it. */
+static void
+who_was_interrupted_itself_says_nothing(void **state)
+{
+	static const char both[] =
+		"RDMAPERF 004 LEAVES   00000000\nRDMAPERF 004 RESULT   00000002\n1\n";
+	struct perf_message message;
+
+	(void)state;
+	perf_interrupt_install();
+	raise(SIGINT);
+	assert_true(perf_interrupted());
+	assert_int_equal(write(other_fd, both, sizeof(both) - 1), sizeof(both) - 1);
+	assert_int_equal(perf_link_wait(&link_, PERF_MESSAGE_RESULT, 1000, &message), 0);
+	assert_int_equal(write(other_fd, both, sizeof(both) - 1), sizeof(both) - 1);
+	assert_int_equal(perf_link_wait(&link_, PERF_MESSAGE_BEGIN, 1000, &message), -EINTR);
+	close(other_fd);
+	expect_said("");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static const struct CMUnitTest tests[] = {
 	TEST(that_the_other_end_has_gone_is_said_once),
 	TEST(a_message_that_came_before_the_end_is_had),
 	TEST(an_end_that_was_interrupted_says_so),
+	TEST(the_result_of_an_end_that_was_interrupted_is_had),
 	TEST(that_the_other_end_is_silent_is_said_once),
 	TEST(a_message_that_drips_in_has_an_end),
+	TEST(who_was_interrupted_itself_says_nothing),
 };
 
 PLAIN_MAIN("perf-link", tests)
