@@ -175,14 +175,17 @@ is_container()
 	return 1
 }
 
-# hugepages_add COUNT: by hugeadm, where it is and can. It ends well with too few, too: what came is for the caller to read.
+# hugepages_add COUNT: by hugeadm, where it is and can; what that has not added when it fails, by hand. It ends well with too few, too: what
+# came is for the caller to read.
 hugepages_add()
 {
+	local wanted=$(($(cat "$hugepages") + $1))
+
 	if [ "$(id -u)" -eq 0 ] && command -v hugeadm >/dev/null && ! is_container &&
 		hugeadm --pool-pages-min "2MB:+$1" >/dev/null 2>&1; then
 		return 0
 	fi
-	echo $(($(cat "$hugepages") + $1)) >"$hugepages" 2>/dev/null
+	[ "$(cat "$hugepages")" -ge "$wanted" ] || echo "$wanted" 2>/dev/null >"$hugepages" || true
 }
 
 # hugepages_reserve COUNT: have so many free 2 MiB pages. Prints the pool as it was and as it is, "OLD MORE NEW MORE", when it
@@ -196,7 +199,7 @@ hugepages_reserve()
 	[ "$free" -lt "$want" ] || return 0
 	[ -w "$hugepages" ] || return 1
 	old=$(hugepages_pool)
-	hugepages_add $((want - free)) || return 1
+	hugepages_add $((want - free))
 	if [ "$(hugepages_free)" -lt "$want" ]; then
 		# shellcheck disable=SC2086
 		hugepages_write $old

@@ -182,13 +182,21 @@ cq_destroy(struct rdmapmd_object *object)
 	return object->context->ops->cq_destroy(rdmapmd_object_head(object));
 }
 
+static int
+cq_notify_removed(struct rdmapmd_cq *cq, bool solicited_only)
+{
+	(void)cq;
+	(void)solicited_only;
+	return -ENODEV;
+}
+
 static void
 cq_orphan(struct rdmapmd_object *object)
 {
 	struct rdmapmd_cq *cq = rdmapmd_object_head(object);
 
 	cq->poll_cq = rdmapmd_poll_cq_none;
-	cq->req_notify_cq = rdmapmd_req_notify_cq_none;
+	cq->req_notify_cq = cq_notify_removed;
 	/* A thread that sleeps on its channel would never wake. */
 	rdmapmd_device_completion_event(object->context->device, cq->cqn);
 }

@@ -31,6 +31,7 @@ struct rdmapmd_qp_object {
 	struct rdmapmd_qp_cap cap;
 	struct rdmapmd_qp_sizing sizing;
 	uint32_t create_flags;
+	uint8_t port_num;	      /* GSI */
 	struct rdmapmd_groups groups; /* object->lock */
 	struct rdmapmd_event_node events[QP_EVENTS];
 };
@@ -239,6 +240,7 @@ qp_new(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
 	qp_of(object)->cap = attr->cap;
 	qp_of(object)->sizing = *sizing;
 	qp_of(object)->create_flags = attr->create_flags;
+	qp_of(object)->port_num = attr->port_num;
 	atomic_init(&qp_of(object)->state, RDMAPMD_QPS_RESET);
 	atomic_init(&qp_of(object)->tell_drained, true);
 	qp = rdmapmd_object_head(object);
@@ -451,6 +453,7 @@ rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
 			.cap = answer.cap,
 			.qp_type = (enum rdmapmd_qp_type)qp->qp_type,
 			.create_flags = qp_of(object)->create_flags,
+			.port_num = qp_of(object)->port_num,
 			.sq_sig_all = qp->sq_sig_all,
 			.qp_context = qp->qp_context,
 		};

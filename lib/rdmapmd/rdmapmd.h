@@ -31,7 +31,8 @@
  *   run in parallel. Burst calls: one caller per queue at a time. They take no lock, except for sends of queue pairs that
  *   share a doorbell register, which take that register's lock for a moment (rdmapmd_td.h: which do not share one). No
  *   thread may use an object while another destroys it.
- * - **Blocking.** Control calls may wait for a command of the device, at most for its timeout. Bursts never block.
+ * - **Blocking.** Control calls may wait for a command of the device, at most for its timeout; those to which a peer's MAC is left to be
+ *   found out, for its neighbours as well (rdmapmd_resolve(), RDMAPMD_RESOLVE_WAIT). Bursts never block.
  *
  * Source: IBTA vol. 1, chapter 10, "Managing HCA Resources", and chapter 11, verb by verb. Ports: DPDK Programmer's
  * Guide, "Poll Mode Driver", "Device Identification, Ownership and Configuration".

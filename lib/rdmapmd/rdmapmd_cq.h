@@ -243,11 +243,11 @@ rdmapmd_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
  * Arm: the next completion raises one event in the queue's channel. If a completion waits that was not polled yet, the event
  * is raised at once. After an event: poll until nothing is left, arm, poll once more.
  *
- * Threads: as rdmapmd_poll_cq(). Blocks: never.
+ * Threads: as rdmapmd_poll_cq(). Blocks: never; while the device is lost it takes locks for a moment.
  *
  * @param cq             A completion queue that is alive.
  * @param solicited_only Only for receives of solicited sends (RDMAPMD_SEND_SOLICITED), and for errors.
- * @return 0; -EINVAL the queue has no channel.
+ * @return 0; -EINVAL the queue has no channel; -ENODEV the device was removed.
  */
 __rte_experimental static inline int
 rdmapmd_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only)

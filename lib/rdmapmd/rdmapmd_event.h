@@ -103,7 +103,7 @@ __rte_experimental int rdmapmd_async_event_get(struct rdmapmd_context *context,
  *
  * @param context An open device.
  * @param event   As rdmapmd_async_event_get() gave it; each once.
- * @return 0; -EINVAL it was acknowledged before.
+ * @return 0; -EINVAL no event of that object is unacknowledged.
  */
 __rte_experimental int rdmapmd_async_event_ack(struct rdmapmd_context *context,
 					       const struct rdmapmd_async_event *event);

@@ -321,7 +321,8 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  * RESET drops all requests without completions; the application posts them again.
  *
  * Threads: any; to RESET, and from SQE to RTS, no thread may post meanwhile. Its CQs may be polled: a poll during a change to
- *          RESET may find nothing, even if completions of other queue pairs wait. Blocks: for commands.
+ *          RESET may find nothing, even if completions of other queue pairs wait. Blocks: for commands; to RTR with a dmac of zeros
+ *          also for the peer's MAC, as rdmapmd_resolve() with RDMAPMD_RESOLVE_WAIT.
  *
  * @param qp   A queue pair that is alive.
  * @param attr The members that `mask` names; read during the call only.

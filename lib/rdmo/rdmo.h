@@ -12,8 +12,10 @@
  * - **Errors.** Calls return 0 or -errno, and objects through the last parameter, which is not touched on error; bursts return
  *   counts. Besides what each call lists: -EINVAL a pointer is NULL, or a number out of its range; -ENOMEM.
  * - **Threads.** Each worker, target and connection is used by one thread at a time, but rdmo_worker_poll() may run, in a thread for
- *   each lcore, while another thread opens and uses targets of that worker. Bursts take no lock and no memory, and make no system call, but for a look of
- *   rdmo_poll() each RDMO_IDLE_MS while nothing comes.
+ *   each lcore, while another thread opens and uses targets of that worker. Bursts take no memory; and no lock, but that of a doorbell
+ *   register which queue pairs share, for a moment (rdmapmd.h). They make no system call, but to wake who sleeps: rdmo_worker_poll() a
+ *   log's reader (rdmo_log_arm()), and the worker's own thread when a connection ends or a target is to be told of something; and but for
+ *   a look of rdmo_poll() each RDMO_IDLE_MS while nothing comes.
  * - **Blocking.** rdmo_connect() and what targets ask wait for the worker, which answers while all its lcores poll it: other threads.
  *
  * Source: NVIDIA, "DOCA UROM RDMO Application Guide"; doc/guides/rdmo.md compares.
@@ -27,6 +29,7 @@
 
 #include <rte_compat.h>
 
+#include "rdmo_ticket.h"
 #include "rdmo_wire.h"
 
 #ifdef __cplusplus
@@ -495,51 +498,6 @@ __rte_experimental int rdmo_log_fd(const struct rdmo_log *log);
  * @return 0: it is armed; 1: there are records that were not read, and it is not; -ENOTSUP as rdmo_log_fd(); the errors of every call.
  */
 __rte_experimental int rdmo_log_arm(struct rdmo_log *log);
-
-/* ---- Tickets: what a target gives to initiators ---- */
-
-/** Bytes of an address at most, with the 0 behind it. */
-#define RDMO_ADDRESS_BYTES 128
-
-/** Bytes of a ticket as text at most, with the 0 behind it. */
-#define RDMO_TICKET_BYTES 384
-
-/** All that an initiator needs, to use one region of a target: memory to scatter to, or a queue. */
-struct rdmo_ticket {
-	char address[RDMO_ADDRESS_BYTES];  /**< the worker's, for struct rdmo_connect_attr */
-	uint8_t secret[RDMO_SECRET_BYTES]; /**< of the receive queue, likewise */
-	uint64_t id;			   /**< of the target: its number at the worker */
-	uint64_t key;			   /**< of the region; not 0 */
-	uint64_t at;			   /**< the region's first byte, in the target */
-	uint64_t bytes;			   /**< of the region, 1 and more */
-	uint64_t tail; /**< of a queue: where its tail is in the target, a multiple of 8; else 0 */
-	uint64_t tail_key; /**< of a queue: the key for that; else 0 */
-};
-
-/**
- * Make a ticket: a line of text, without its end, to be given to initiators by a way that others do not hear.
- *
- * Threads: as rdmo_target_open(). Blocks: never.
- *
- * @param target A target, whose worker's address and whose id the ticket will have.
- * @param ticket The rest; its address and id are not looked at.
- * @param text   Out: the ticket.
- * @param size   Its room: RDMO_TICKET_BYTES are enough.
- * @return 0; -EINVAL there cannot be such a ticket, or the worker's address has spaces in it; -ENOSPC there is no room.
- */
-__rte_experimental int rdmo_ticket_get(const struct rdmo_target *target,
-				       const struct rdmo_ticket *ticket, char *text, size_t size);
-
-/**
- * Read a ticket. Nothing is believed: what is not just as rdmo_ticket_get() writes it is none. A newline may be behind it.
- *
- * Threads: any. Blocks: never.
- *
- * @param text   The ticket.
- * @param ticket Out: all members; not touched on error.
- * @return 0; -EINVAL it is none.
- */
-__rte_experimental int rdmo_ticket_parse(const char *text, struct rdmo_ticket *ticket);
 
 /* ---- Initiator ---- */
 

@@ -8,8 +8,8 @@
  * where the numbers are how many hexadecimal digits there are, lower-case, the highest first, and fields are parted by one space: so
  * no part of a ticket is one.
  */
-#ifndef RDMO_TICKET_H
-#define RDMO_TICKET_H
+#ifndef RDMO_TICKET_PRIVATE_H
+#define RDMO_TICKET_PRIVATE_H
 
 #include <stddef.h>
 

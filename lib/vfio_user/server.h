@@ -20,7 +20,7 @@
  * vfu_server_process() (and vfu_server_destroy()). They may call only vfu_server_irq_trigger(), vfu_server_spend() and
  * vfu_server_dma_find(); disconnected() may also call vfu_server_region_file().
  *
- * Blocks: never, unless a callback does.
+ * Blocks: as long as a callback does; and without vfu_server_start_threads() for what is done with descriptors and memory of clients.
  *
  * Errors: 0 or -errno.
  */

@@ -502,12 +502,16 @@ test_queue_pair_1(void **unused)
 {
 	struct rdmapmd_ah *to = handle(&nodes[0], &nodes[1], false), *back;
 	struct rdmapmd_send_wr wr;
+	struct rdmapmd_qp_init_attr init;
+	struct rdmapmd_qp_attr attr;
 	struct member one, other, ud;
 	struct rdmapmd_sge sge;
 	struct rdmapmd_wc wc;
 
 	(void)unused;
 	make(&one, 0, &nodes[0], RDMAPMD_QPT_GSI, 0);
+	assert_int_equal(rdmapmd_qp_query(one.qp, &attr, &init), 0);
+	assert_int_equal(init.port_num, PORT);
 	/* A port has one. */
 	assert_int_equal(try_member(&other, 1, &nodes[0], RDMAPMD_QPT_GSI, 0), -EBUSY);
 	if (two_devices)

@@ -95,6 +95,15 @@ def test_where_hugeadm_fails_they_are_written_by_hand(machine):
     assert machine.run("hugepages_reserve 64") == (0, "10 100 64 100")
 
 
+def test_what_hugeadm_has_added_before_it_fails_is_not_added_once_more(machine):
+    machine.hugeadm(20)
+    with open(machine.at("hugeadm"), "a", encoding="utf-8") as file:
+        file.write("exit 1\n")
+    assert machine.run("hugepages_reserve 64") == (0, "10 100 64 80")
+    assert machine.run("hugepages_give_back 10 100 64 80") == (0, "")
+    assert machine.pool() == [10, 100]
+
+
 def test_the_record_of_an_earlier_version_is_understood(machine):
     machine.set("record", "10 64")
     assert machine.run(f"hugepages_record {machine.at('record')}") == (0, "10 100 64 100")

@@ -3,7 +3,9 @@
 /* Send bursts alone: bytes of WQEs as the PRM has them, rings that are full or wrap, everything that is refused. */
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 
@@ -251,15 +253,34 @@ test_one_doorbell_for_a_burst(void **state)
 	rings_assert_bytes(rings->bf + RINGS_BF_HALF, "0000030a 00012302 00000000");
 }
 
+static void *
+post_one(void *of)
+{
+	const struct rdmapmd_send_wr wr = request(RDMAPMD_WR_SEND, 0);
+
+	return (void *)(uintptr_t)rings_post(of, &wr, 1);
+}
+
+/* Who has the lock is waited for: however long the thread takes to get there, the register is as it was. */
 static void
 test_a_shared_register_is_rung_under_its_lock(void **state)
 {
 	struct rings *rings = *state;
-	const struct rdmapmd_send_wr wr = request(RDMAPMD_WR_SEND, 0);
+	uint64_t before[2], now[2];
+	pthread_t thread;
+	void *posted;
 
 	rings->bf_register.kind = RNIC_BFREG_SHARED;
 	rte_spinlock_init(&rings->bf_register.lock);
-	assert_int_equal(rings_post(rings, &wr, 1), 1);
+	rte_spinlock_lock(&rings->bf_register.lock);
+	memcpy(before, rings->bf, sizeof(before));
+	assert_int_equal(pthread_create(&thread, NULL, post_one, rings), 0);
+	usleep(20000);
+	memcpy(now, rings->bf, sizeof(now));
+	rte_spinlock_unlock(&rings->bf_register.lock);
+	assert_int_equal(pthread_join(thread, &posted), 0);
+	assert_memory_equal(now, before, sizeof(now));
+	assert_int_equal((uintptr_t)posted, 1);
 	rings_assert_bytes(rings->bf, "0000000a 00012302");
 	assert_false(rte_spinlock_is_locked(&rings->bf_register.lock));
 }
