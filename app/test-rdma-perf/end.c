@@ -74,7 +74,8 @@ open_device(struct perf_end *end, const char *name)
 	if (rc != 0)
 		return perf_end_cannot(end, rc, "open it");
 	end->device = rdmapmd_device_name(rdmapmd_context_device(end->context));
-	return rdmapmd_device_query(end->context, &end->attr);
+	rc = rdmapmd_device_query(end->context, &end->attr);
+	return rc == 0 ? 0 : perf_end_cannot(end, rc, "query it");
 }
 
 static int

@@ -148,7 +148,8 @@ check_op(const struct perf_options *o)
 static int
 check_lat(const struct perf_options *o)
 {
-	if (o->qps > 1)
+	/* Whatever the number is. */
+	if (o->has_qps && o->exchange != PERF_PINGPONG)
 		return perf_usage_error("Multiple QPs only available on bw tests");
 	if (o->bidirectional)
 		return perf_usage_error("Bidirectional is only available in BW test");

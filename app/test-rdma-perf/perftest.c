@@ -13,10 +13,12 @@
 #include "perftest.h"
 #include "perftest_exchange.h"
 #include "say.h"
+#include "tcp.h"
 
 #define POLL_BURST  32
 #define SILENCE_MS  10000 /* an emulated machine may be slow */
 #define PROGRESS_MS 250
+#define LOOK_MS	    100 /* between two looks at the stream, while nothing comes */
 
 /* Of a queue pair. */
 struct count {
@@ -31,8 +33,11 @@ struct traffic {
 	uint64_t completed, received; /* of all queue pairs */
 	uint64_t *samples, nsamples;  /* in lat: ticks of rounds */
 	uint64_t last, next_progress; /* ticks: when something came; when to say how far it is */
-	int rc;			      /* of the worker */
-	struct count counts[];	      /* by queue pair */
+	uint64_t next_look;	      /* likewise, at the stream, */
+	int fd;			      /* this one, */
+	bool is_over; /* which was closed, when it was looked at last, and nothing has come since */
+	int rc;	      /* of the worker */
+	struct count counts[]; /* by queue pair */
 };
 
 /* ---- Posting ---- */
@@ -157,19 +162,38 @@ show_progress(struct traffic *traffic, uint64_t now)
 	perf_progress(text);
 }
 
+/* An end closes its stream when it is done, or has ended in between: what it had sent has come by the next look. */
+static int
+look_at_stream(struct traffic *traffic, uint64_t now)
+{
+	const bool was_over = traffic->is_over;
+
+	if (now < traffic->next_look)
+		return 0;
+	traffic->next_look = now + LOOK_MS * rte_get_timer_hz() / 1000;
+	traffic->is_over = perf_tcp_is_over(traffic->fd);
+	if (!was_over || !traffic->is_over)
+		return 0;
+	return perf_fail(-EPIPE, "%s: the other end has gone", traffic->end->device);
+}
+
 /* Nothing has come in a burst. */
 static int
 idle(struct traffic *traffic)
 {
 	const uint64_t now = rte_get_timer_cycles();
+	int rc;
 
 	if (perf_interrupted())
 		return -EINTR;
 	if (traffic->last == 0)
 		traffic->last = now;
+	rc = look_at_stream(traffic, now);
+	if (rc != 0)
+		return rc;
 	if (now - traffic->last > SILENCE_MS * rte_get_timer_hz() / 1000)
 		return perf_fail(-ETIMEDOUT,
-				 "%s: nothing has come for %d s: the other end has gone, has other "
+				 "%s: nothing has come for %d s: the other end has other "
 				 "options (-n, -q, -s), or a message was lost",
 				 traffic->end->device, SILENCE_MS / 1000);
 	show_progress(traffic, now);
@@ -187,6 +211,7 @@ reap(struct traffic *traffic)
 	if (n == 0)
 		return idle(traffic);
 	traffic->last = 0;
+	traffic->is_over = false;
 	for (i = 0; rc == 0 && i < n; i++)
 		rc = take(traffic, &wcs[i]);
 	return rc;
@@ -405,6 +430,7 @@ perf_perftest_run(struct perf_end *end, int fd, struct perf_result *result)
 	}
 	*result = (struct perf_result){ .size = end->size_max };
 	traffic->end = end;
+	traffic->fd = fd;
 	traffic->result = result;
 	traffic->size = end->size_max;
 	rc = run(traffic, fd);

@@ -213,6 +213,15 @@ perf_tcp_send(int fd, const void *data, size_t bytes)
 	return 0;
 }
 
+bool
+perf_tcp_is_over(int fd)
+{
+	char byte;
+	const ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 int
 perf_tcp_receive(int fd, void *data, size_t bytes, int timeout_ms)
 {

@@ -7,6 +7,7 @@
 #ifndef PERF_TCP_H
 #define PERF_TCP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,9 @@ int perf_tcp_connect(const char *host, uint16_t port, int *fd);
  * @return 0; -EPIPE the other end has gone; -ETIMEDOUT it does not read. Nothing was said.
  */
 int perf_tcp_send(int fd, const void *data, size_t bytes);
+
+/** Whether the other end has closed it, or it is broken; what has come before that was received. Does not wait. */
+bool perf_tcp_is_over(int fd);
 
 /**
  * Receive all of it.

@@ -121,8 +121,11 @@ word_of(uint64_t key, uint64_t version, unsigned int i)
 	return key << 48 | version << 16 | i;
 }
 
-/* An update in five steps, as a writer does it that is interrupted. The barriers keep the order for the device, which reads by DMA. */
-static void
+/*
+ * An update in five steps, as a writer does it that is interrupted. The barriers keep the order for the device, which reads by DMA.
+ * Whether it is open: until it is done, its slot is torn for whoever reads it.
+ */
+static bool
 writer_step(void)
 {
 	static struct slot *slot;
@@ -151,6 +154,7 @@ writer_step(void)
 		break;
 	}
 	step = (step + 1) % 5;
+	return step != 0;
 }
 
 static void
@@ -174,9 +178,11 @@ fill_table(void)
 static int
 writer(void *unused)
 {
+	bool is_open = false;
+
 	(void)unused;
-	while (!stopped) {
-		writer_step();
+	while (!stopped || is_open) {
+		is_open = writer_step();
 		rte_delay_us_sleep(20);
 	}
 	return 0;

@@ -89,7 +89,7 @@ def exchange(stream, word, n=None):
 def test_the_words_of_a_client():
     with socket.create_server(("localhost", 0)) as listener:
         port = str(listener.getsockname()[1])
-        with Running("-p", port, *PATIENT, "--op=read", "--mode=lat", "-n", "5", "-u", "1", "-q", "1", "localhost") as client:
+        with Running("-p", port, *PATIENT, "--op=read", "--mode=lat", "-n", "5", "-u", "1", "localhost") as client:
             stream, _ = listener.accept()
             with stream:
                 assert exchange(stream, VERSION) == VERSION
@@ -97,7 +97,7 @@ def test_the_words_of_a_client():
                 assert re.fullmatch(rb"[1-5]\0", exchange(stream, MTU))
                 said = [exchange(stream, keys()) for _ in range(4)]
                 assert all(KEYS.fullmatch(each) for each in said) and len(set(said)) == 1, said
-            done = client.end(60)
+                done = client.end(60)
     # Nobody is there to answer.
     assert done.code == 1 and "retry counter exceeded" in done.err, done
 
@@ -142,4 +142,21 @@ def test_a_server_is_left_in_the_middle():
     said, done = serve(*MET, *[keys()] * 3)
     assert said.startswith(b"".join(MET[:3])) and len(said) == 26 + 3 * 108, said
     assert all(KEYS.fullmatch(said[at:at + 108]) for at in range(26, len(said), 108)), said
+    assert done.code == 1 and "the other end has gone" in done.err, done
+
+
+@pytest.mark.parametrize("args", [("--op=send",), pytest.param(("--op=send", "--mode=lat"), marks=LONG),
+                                  pytest.param(("--op=send", "-c", "UD", "-s", "64"), marks=LONG)], ids=name)
+def test_a_client_that_is_killed(args):
+    """Its stream tells, while its queue pair is silent."""
+    args = ("-p", str(free_port()), *PATIENT, *args, "-n", "10000000")
+    with Softrnicd() as daemon:
+        vdevs = daemon.vdevs()
+        with Running(*args, vdevs=vdevs[:1]) as answers:
+            answers.wait_for("Waiting for client")
+            with Running(*args, "localhost", vdevs=vdevs[1:]) as asks:
+                answers.wait_for("#bytes")
+                asks.process.kill()
+                done = answers.end(5)
+        daemon.stop()
     assert done.code == 1 and "the other end has gone" in done.err, done

@@ -195,6 +195,17 @@ if os.environ["RDMAPMD_SANITIZER"] != "thread":
                                eal=["--lcores=0@(0-1),1@(0-1)"])
         assert code == 0 and counts["wrong"] == 0 and counts["found"] + counts["missing"] == 500, counts
 
+    @pytest.mark.long
+    @pytest.mark.parametrize("turn", range(8))
+    def test_kv_read_ends_on_an_interrupt_beside_a_writer(turn):
+        """In whichever of its steps the writer is."""
+        del turn
+        process = examples.start(["kv_read", *(f"--vdev=net_rnic{i},wire=pair:cable" for i in range(2)), *EAL, "--lcores=0@(0-1),1@(0-1)", "--",
+                                  "net_rnic0", "1000000000", "net_rnic1"])
+        until(lambda: ticks(process.pid) > 30, "work")
+        code, output = examples.finish(process, signal.SIGINT)
+        assert code == 0, output
+
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["rdma_srq", "kv_read", "rdma_pingpong"])

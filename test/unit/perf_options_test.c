@@ -312,6 +312,7 @@ perftest_refuses_these_too(void **state)
 	refused("--op send --use-srq -q 9 -r 8",
 		"Using SRQ depth should be greater than number of QPs");
 	refused("--mode lat -q 2", "Multiple QPs only available on bw tests");
+	refused("--mode lat -q 1", "Multiple QPs only available on bw tests");
 	refused("--mode lat -b", "Bidirectional is only available in BW test");
 	refused("--mode lat -l 2", "Post list is supported in BW tests only");
 	refused("-n 10 -l 3", "Number of iterations must be a multiple of post list size");
