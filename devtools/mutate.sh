@@ -66,7 +66,7 @@ memory_is_taken_back_without_any|another region is taken back|e2e-rdmo-defects|s
 a_refused_append_moves_no_tail|a refused append moves the tail|e2e-rdmo-defects|tail.c|/^rdmo_queue_reserve/,/^}/s/^\tif (status != RDMO_STATUS_OK)/\ttail->reserved += status == RDMO_STATUS_FULL ? 8 : 0;\n&/
 each_command_is_answered|a refused command is not answered|e2e-rdmo-defects|session.c|s/rdmo_refused_write(/0 * rdmo_refused_write(/
 initiators_of_a_receive_queue_go_with_it|initiators stay when their receive queue goes|e2e-rdmo-defects|session.c|/^rq_destroy/,/^}/s/rdmo_session_end(house, other);/;/
-a_remote_target_whose_memory_is_not_there|WRITEs that failed are done|e2e-rdmo-hostile|remote.c|s/^\t\trdmo_round_lose(&remote->round);/\t\tresults_take(remote);/
+a_remote_target_whose_memory_is_not_there|WRITEs that failed are done|e2e-rdmo-hostile|remote_round.c|s/^\t\trdmo_round_lose(&remote->round);/\t\tresults_take(remote);/
 ROWS
 }
 

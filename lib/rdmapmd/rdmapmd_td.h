@@ -4,10 +4,10 @@
  * @file
  * Thread domains: queue pairs to which one thread posts. They use a doorbell register of the domain's own, without a lock.
  *
- * A device has doorbell registers for the port's Tx queues and queue pairs without a domain, 16 unless bfregs= says otherwise: the first
- * of these own one each, four unless low_latency= says otherwise; other queue pairs share the rest, and each burst takes the register's
- * lock for a moment. A thread that must not wait for others puts its queue pairs
- * into a domain (struct rdmapmd_qp_init_attr: td). Verbs call it ibv_alloc_td(), with a parent domain.
+ * A device has doorbell registers for the port's Tx queues and queue pairs without a domain: 16, or what bfregs= asks for. The first queue
+ * pairs own one each: four, or what low_latency= asks for. The others share the rest, and each burst takes the register's lock for a
+ * moment. A thread that must not wait for others puts its queue pairs into a domain (struct rdmapmd_qp_init_attr: td). Verbs call it
+ * ibv_alloc_td(), with a parent domain.
  *
  * Source: ibv_alloc_td(3), ibv_alloc_parent_domain(3); the specification has no thread domains. PRM: "UAR Page Format".
  */

@@ -2,7 +2,9 @@
 
 /**
  * @file
- * Tickets: what a target gives to initiators, as a line of text. rdmo.h has this, too, and says what holds for every call.
+ * Tickets: what a target gives to initiators, as a line of text. rdmo.h includes this; what holds for every call stands there.
+ *
+ * Source: none; the document leaves it to applications how addresses and keys get to initiators.
  */
 #ifndef RDMO_TICKET_H
 #define RDMO_TICKET_H

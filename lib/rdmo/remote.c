@@ -191,7 +191,7 @@ static void
 round_go_on(struct rdmo_remote *remote, struct rdmo_remote_round *round)
 {
 	if (round->is_lost)
-		remote_broken(remote, "its queue pair takes no more requests");
+		remote_broken(remote, "its queue pair takes no request");
 	if (rdmo_remote_round_is_over(round))
 		rdmo_remote_round_end(round);
 }
@@ -239,7 +239,7 @@ rdmo_remote_io_begin(struct rdmo_remote_io *io)
 		return;
 	remote->io = io;
 	if (rdmapmd_post_send(remote->qp, &wr, 1) != 1)
-		remote_broken(remote, "its queue pair takes no more requests");
+		remote_broken(remote, "its queue pair takes no request");
 }
 
 /* ---- Rounds ---- */
