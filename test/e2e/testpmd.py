@@ -157,7 +157,19 @@ class Testpmd:
 
     def prompt(self):
         """Until it waits for the first command."""
-        self.wait(lambda: PROMPT in self.text(), "prompt")
+        comments = 0
+        patience = time.monotonic() + PATIENCE / 3
+
+        def prompted():
+            nonlocal comments, patience
+            if time.monotonic() > patience:
+                # Other threads may have printed in the middle of it: the one behind a comment will be whole.
+                comments += 1
+                self._say(f"#{comments}")
+                patience += 5
+            return PROMPT in (self.text().rpartition(f"#{comments}\n")[2] if comments else self.text())
+
+        self.wait(prompted, "prompt")
         return self
 
     def _say(self, line):
