@@ -123,7 +123,7 @@ word_of(uint64_t key, uint64_t version, unsigned int i)
 
 /*
  * An update in five steps, as a writer does it that is interrupted. The barriers keep the order for the device, which reads by DMA.
- * Whether it is open: until it is done, its slot is torn for whoever reads it.
+ * Returns whether it is open: a reader finds its slot torn until it is done.
  */
 static bool
 writer_step(void)

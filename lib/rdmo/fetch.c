@@ -97,14 +97,14 @@ void
 rdmo_fetches_look(struct rdmo_lane *home)
 {
 	struct rdmo_peer *peer;
-	const uint64_t hurry = RDMO_HURRY_S * rte_get_timer_hz();
-	uint64_t now, gap;
+	uint64_t now, gap, hurry;
 
 	if (TAILQ_EMPTY(&home->fetching))
 		return;
 	now = rte_get_timer_cycles();
 	gap = now - home->fetches_seen;
 	home->fetches_seen = now;
+	hurry = RDMO_HURRY_S * rte_get_timer_hz();
 	/* Nobody has looked for so long what has come: that is not theirs to answer for. */
 	if (gap < rte_get_timer_hz() / 10)
 		gap = 0;

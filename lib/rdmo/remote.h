@@ -11,7 +11,7 @@
  *     direct:  WRITEs | compare-and-swaps -->  answers      (again and again)
  *     pulled:  READ of a part --> WRITE of it --> READ of a part --> ... --> WRITEs | compare-and-swap --> answer
  *
- * A queue pair executes in order, so whoever sees a tail sees what is before it. If one request fails, the queue pair is broken, and the
+ * A queue pair executes in order, so a reader that sees a tail sees what is before it. If one request fails, the queue pair is broken, and the
  * target is lost, with all that there is of both rounds (`RDMO_STATUS_TARGET_LOST`).
  *
  * Threads: its lane's lcore, but for opening and closing it, and rdmo_remote_has_broken().

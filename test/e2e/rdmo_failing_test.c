@@ -197,8 +197,9 @@ worker_try(void)
 	return rc;
 }
 
+/* All that a target may ask for; it is closed. */
 static int
-target_offer(struct rdmo_target *target)
+target_use(struct rdmo_target *target)
 {
 	const struct rdmo_mr_attr attr = {
 		.addr = world.area,
@@ -217,6 +218,7 @@ target_offer(struct rdmo_target *target)
 	if (rc == 0)
 		rc = rdmo_log_create(target, &log_attr, &log);
 	rdmo_log_destroy(log);
+	rdmo_target_close(target);
 	return rc;
 }
 
@@ -224,13 +226,9 @@ static int
 target_here_try(void)
 {
 	struct rdmo_target *target;
-	int rc = rdmo_target_open(world.worker, 2, &target);
+	const int rc = rdmo_target_open(world.worker, 2, &target);
 
-	if (rc != 0)
-		return rc;
-	rc = target_offer(target);
-	rdmo_target_close(target);
-	return rc;
+	return rc == 0 ? target_use(target) : rc;
 }
 
 static int
@@ -241,13 +239,9 @@ target_elsewhere_try(void)
 		.id = 2,
 	};
 	struct rdmo_target *target;
-	int rc = rdmo_target_connect(world.pd[1], &attr, &target);
+	const int rc = rdmo_target_connect(world.pd[1], &attr, &target);
 
-	if (rc != 0)
-		return rc;
-	rc = target_offer(target);
-	rdmo_target_close(target);
-	return rc;
+	return rc == 0 ? target_use(target) : rc;
 }
 
 static int
